@@ -1,0 +1,452 @@
+/**
+ * Puts the parts of the runtime together and routes between them. Decides nothing itself.
+ */
+import type { AnyActorLogic, EventObject } from 'xstate';
+import { ReeveError, toErrorData } from '../model/errors.ts';
+import type { Limits } from '../model/options.ts';
+import type { Table } from '../model/table.ts';
+import type { TaskBinding } from '../model/task.ts';
+import type { Reign, Store } from '../store/port.ts';
+import type { Clock } from '../world/clock.ts';
+import { Alarm } from './alarm.ts';
+import { Births } from './births.ts';
+import { ChildRef, type ChildHost, type LocalHandle } from './child-ref.ts';
+import { ColdRows } from './cold-rows.ts';
+import type { LiveEffect, Step } from './commit-group.ts';
+import { Counters } from './counters.ts';
+import { DeadLetters } from './dead-letters.ts';
+import { Directory } from './directory.ts';
+import { DurableTime } from './durable-time.ts';
+import { EffectRunner } from './effect-runner.ts';
+import type { Envelope } from './envelope.ts';
+import { Executor } from './executor.ts';
+import { Inspector } from './inspector.ts';
+import { encodeValue, reviveValue } from './interpreter/actor-refs.ts';
+import { liveScheduler, type LiveScheduler } from './interpreter/durable-system.ts';
+import type { LiveSnapshot } from './interpreter/internals.ts';
+import { PlanScope } from './interpreter/plan-scope.ts';
+import { Registry, type MachineEntry } from './interpreter/registry.ts';
+import { KeyIndex } from './key-index.ts';
+import { LocalActors } from './local-actors.ts';
+import { MailQueue } from './mail-queue.ts';
+import type { RuntimeLog } from './notices.ts';
+import { Population } from './population.ts';
+import { Postman } from './postman.ts';
+import type { Procedure } from './procedure.ts';
+import { ProcedureRef, type DurableSendOptions, type RefHost } from './procedure-ref.ts';
+import { Publisher } from './publisher.ts';
+import { recover, type Recovered } from './recovery.ts';
+import { prepareResumption, resumeLocals } from './resumption.ts';
+import { Retention } from './retention.ts';
+import { isTerminal, NONE } from './row.ts';
+import { Settling } from './settling.ts';
+import { StepCases } from './step-cases.ts';
+import { StepPlan } from './step-plan.ts';
+import { Stepper } from './stepper.ts';
+import type { StepperNeeds } from './stepper-needs.ts';
+import { SystemIds } from './system-ids.ts';
+import { Tables } from './tables.ts';
+import { TaskDesk } from './task-desk.ts';
+import { TimerQueue } from './timer-queue.ts';
+import { Watchers } from './watchers.ts';
+
+export interface EngineOptions {
+  readonly machines: readonly MachineEntry[];
+  readonly logics: Readonly<Record<string, AnyActorLogic>>;
+  readonly bindings: Readonly<Record<string, TaskBinding>>;
+  readonly tables: Readonly<Record<string, Table>>;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly limits: Limits;
+  readonly strict: boolean;
+  readonly logger: (...values: unknown[]) => void;
+  readonly log: RuntimeLog;
+  readonly inspect: unknown;
+  readonly onFatal: (error: unknown) => void;
+}
+
+export class Engine implements RefHost, ChildHost {
+  readonly plan: PlanScope;
+  readonly clock: Clock;
+  readonly logger: (...values: unknown[]) => void;
+  readonly scheduler: LiveScheduler;
+  readonly watchers: Watchers;
+  readonly inspector: Inspector;
+  readonly registry: Registry;
+  readonly tables: Tables;
+  readonly limits: Limits;
+  readonly directory = new Directory();
+  readonly cold = new ColdRows();
+  readonly timers = new TimerQueue();
+  readonly queue = new MailQueue();
+  readonly counters = new Counters();
+  readonly systemIds = new SystemIds();
+  readonly held = new Map<number, Envelope[]>();
+  readonly deadLetters: DeadLetters;
+  readonly keys: KeyIndex;
+  readonly population: Population;
+  readonly locals: LocalActors;
+  readonly effects: EffectRunner;
+  readonly settling: Settling;
+  readonly retention: Retention;
+  readonly store: Store;
+  readonly log: RuntimeLog;
+  readonly reign: Reign;
+  readonly staleCounts = { mail: 0, timer: 0, task: 0 };
+  readonly lateReports: { readonly attempt: string; readonly outcome: unknown }[] = [];
+  tasks!: TaskDesk;
+  time!: DurableTime;
+  executor!: Executor;
+  publisher!: Publisher;
+  alarm!: Alarm;
+  readonly #onFatal: (error: unknown) => void;
+  readonly #bindings: Readonly<Record<string, TaskBinding>>;
+
+  constructor(options: EngineOptions, reign: Reign) {
+    const { clock, limits, log } = options;
+    this.reign = reign;
+    this.store = options.store;
+    this.clock = clock;
+    this.limits = limits;
+    this.log = log;
+    this.logger = options.logger;
+    this.#onFatal = options.onFatal;
+    this.#bindings = options.bindings;
+    const report = (error: unknown): void => this.report(error);
+    this.plan = new PlanScope(options.logger);
+    this.watchers = new Watchers(report);
+    this.inspector = new Inspector(report);
+    if (options.inspect !== undefined) this.inspector.add(options.inspect);
+    this.scheduler = liveScheduler(clock, (source, target, event) => {
+      this.relay(source, target, event);
+    });
+    this.tables = new Tables(options.tables);
+    this.registry = new Registry(options.machines, {
+      actors: options.logics,
+      tables: this.tables.actionNames(),
+      strict: options.strict,
+      maxIterations: limits.maxIterations,
+    });
+    this.deadLetters = new DeadLetters(limits.deadLettersMax);
+    this.keys = new KeyIndex(limits.idempotencyKeysMax);
+    this.population = new Population({
+      registry: this.registry,
+      directory: this.directory,
+      cold: this.cold,
+      host: this,
+      scope: this.plan,
+      monotonic: () => clock.monotonic(),
+    });
+    this.locals = new LocalActors({
+      post: (envelope) => this.executor.post(envelope),
+      input: (procedure, child) => this.#childInput(procedure, child.input),
+    });
+    this.settling = new Settling(clock, limits.settleDelayMs, (number) => {
+      this.executor.post({ kind: 'upkeep', what: 'settle', to: number });
+    });
+    this.retention = new Retention(this);
+    this.effects = new EffectRunner({
+      clock,
+      random: options.random,
+      limits,
+      settled: (procedure, effect) => this.#settled(procedure, effect),
+      failed: (procedure, _effect, event) => {
+        this.executor.post({ kind: 'mail', to: procedure.number, event });
+      },
+      report: (error, { id }, { stored }) => {
+        log.warn({ procedure: id, effect: stored.type, err: toErrorData(error) }, 'effect threw');
+      },
+    });
+  }
+
+  get inspecting(): boolean {
+    return this.inspector.active;
+  }
+
+  /** Reads the store back and begins to work. */
+  async start(): Promise<void> {
+    const recovered = await recover(this.store, this);
+    this.time = new DurableTime(this.clock, recovered.at);
+    this.tasks = new TaskDesk({
+      bindings: this.#bindings,
+      clock: this.clock,
+      reign: this.reign.reign,
+      post: (envelope) => this.executor.post(envelope),
+      late: (attempt, outcome) => this.#late(attempt, outcome),
+    });
+    this.#assemble();
+    await this.#resume(recovered);
+  }
+
+  #assemble(): void {
+    const needs: StepperNeeds = {
+      ...this.#stepperParts(),
+      ledgerOf: (task, src) => this.tasks.ledgerOf(task, src),
+      stale: (what, procedure, detail) => {
+        this.staleCounts[what]++;
+        this.log.info({ procedure, what, detail }, 'stale event dropped');
+      },
+      runningChildren: (set) => this.runningChildren(set),
+    };
+    const births = new Births(needs);
+    const postman = new Postman(needs);
+    const plan = new StepPlan(needs, postman, births.child);
+    births.join(plan);
+    const cases = new StepCases(needs, plan, postman);
+    this.publisher = new Publisher({
+      clock: this.clock,
+      directory: this.directory,
+      registry: this.registry,
+      population: this.population,
+      effects: this.effects,
+      locals: this.locals,
+      tasks: this.tasks,
+      watchers: this.watchers,
+      inspector: this.inspector,
+      sendLive: (target, event, from) => this.relay(from.ref, target, event),
+      log: (values) => this.logger(...values),
+      noticed: (step) => this.#noticed(step),
+      report: (error) => this.report(error),
+    });
+    this.executor = new Executor({
+      clock: this.clock,
+      store: this.store,
+      epoch: this.reign.epoch,
+      position: this.reign.position,
+      queue: this.queue,
+      stepper: new Stepper({ needs, plan, cases, births, postman }),
+      counters: this.counters,
+      limits: this.limits,
+      now: () => this.time.now(),
+      publish: (group, sealed) => this.publisher.publish(group, sealed),
+      follow: (procedure, before) => this.systemIds.follow(procedure.row, before),
+      uncreate: (procedure) => this.population.remove(procedure),
+      turned: () => this.alarm.set(),
+      fatal: (error) => this.fatal(error),
+      report: (error) => this.report(error),
+    });
+    this.alarm = new Alarm(this.clock, this.time, this.timers, (slot, now) => {
+      this.#ring(slot, now);
+    });
+  }
+
+  #stepperParts() {
+    const { registry, directory, population, tables, timers, time, plan, queue } = this;
+    const { counters, deadLetters, keys, systemIds, limits, held } = this;
+    return {
+      registry,
+      directory,
+      population,
+      tables,
+      timers,
+      time,
+      scope: plan,
+      queue,
+      counters,
+      deadLetters,
+      keys,
+      systemIds,
+      limits,
+      held,
+    };
+  }
+
+  /** What was under way goes on before anything new is taken. */
+  async #resume(recovered: Recovered): Promise<void> {
+    const { resuming } = recovered;
+    const mail = this.queue.sift(() => false);
+    for (const number of resuming) prepareResumption(this, number);
+    for (const envelope of mail) this.queue.push(envelope);
+    if (this.queue.length > 0) await this.executor.quiet();
+    for (const number of resuming) resumeLocals(this, number);
+    this.effects.start();
+    this.alarm.set();
+    this.retention.start();
+  }
+
+  /** After this nothing acts any more; the process should end and recover by replay. */
+  fatal(error: unknown): void {
+    if (this.executor.halted) return;
+    this.log.error({ err: toErrorData(error) }, 'the runtime has stopped: nothing acts any more');
+    this.executor.halt();
+    this.stopActing();
+    this.executor.rejectAll(error);
+    this.#onFatal(error);
+  }
+
+  stopActing(): void {
+    this.alarm.clear();
+    this.publisher.stop();
+    this.effects.stop();
+    this.settling.stop();
+    this.retention.stop();
+    this.locals.stopAll();
+  }
+
+  report(error: unknown): void {
+    this.log.error({ err: toErrorData(error) }, toErrorData(error).message);
+  }
+
+  // What actor references ask for.
+
+  refOfNumber(number: number): ProcedureRef | undefined {
+    return this.population.ref(number);
+  }
+
+  localActor(parent: number, child: string, arming: number): LocalHandle | undefined {
+    const local = this.population.peek(parent)?.locals?.get(child);
+    return local?.arming === arming ? local : undefined;
+  }
+
+  shownSnapshot(number: number): LiveSnapshot {
+    const found = this.population.find(number);
+    if (found === undefined) {
+      throw new ReeveError('PROCEDURE_UNKNOWN', `there is no procedure ${number}`, { number });
+    }
+    const { procedure, unfit } = found;
+    const snapshot = procedure.shown?.snapshot ?? procedure.snapshot;
+    if (snapshot !== undefined) return snapshot;
+    throw (
+      unfit ??
+      new ReeveError('QUARANTINED', `procedure '${procedure.id}' is quarantined`, {
+        procedure: procedure.id,
+        reason: procedure.row.quarantine?.error,
+      })
+    );
+  }
+
+  persistedSnapshot(number: number): unknown {
+    const { status, output, error } = this.shownSnapshot(number);
+    const procedure = this.population.find(number)?.procedure;
+    const row = procedure?.shown?.row ?? procedure?.row;
+    const children = Object.fromEntries(
+      (row?.children ?? NONE).map(({ id, src, systemId }) => [id, { src, systemId }]),
+    );
+    const { state: value, context, historyValue = {} } = row ?? {};
+    return { status, value, context, historyValue, children, output, error };
+  }
+
+  send(number: number, event: EventObject): void {
+    this.executor.post({ kind: 'mail', to: number, ...this.outsideEvent(number, event) });
+  }
+
+  sendDurable(
+    number: number,
+    event: EventObject,
+    { key }: DurableSendOptions = {},
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.executor.post({
+        kind: 'mail',
+        to: number,
+        ...this.outsideEvent(number, event),
+        ...(key === undefined ? {} : { key }),
+        waiter: { resolve, reject },
+      });
+    });
+  }
+
+  /** The event as it enters: checked, and a copy, so that the sender may go on using its own. */
+  outsideEvent(number: number, event: EventObject): { event: EventObject; refs?: true } {
+    if (typeof (event as { type?: unknown } | null)?.type !== 'string') {
+      throw new ReeveError('VALUE_NOT_JSON', 'an event is an object with a string `type`', {});
+    }
+    if (this.executor.halted) throw new ReeveError('STORE_CLOSED', 'the runtime has ended', {});
+    const { json, refs } = encodeValue(event, `event '${event.type}'`, () => undefined);
+    if (this.queue.waitingFor(number) >= this.limits.mailboxMax) {
+      throw new ReeveError('MAILBOX_FULL', `too many events wait for procedure ${number}`, {
+        number,
+        limit: this.limits.mailboxMax,
+      });
+    }
+    const copy = JSON.parse(JSON.stringify(json)) as EventObject;
+    return refs ? { event: copy, refs: true } : { event: copy };
+  }
+
+  relay(source: object | undefined, target: object, event: EventObject): void {
+    if (target instanceof ProcedureRef) {
+      // What a live child sends to its parent carries the child's arming number (L16).
+      if (source !== undefined && this.locals.mailFrom(source, target.number, event)) return;
+      this.send(target.number, event);
+    } else if (target instanceof ChildRef) {
+      const { number, id, arming } = target.stored;
+      const parent = this.population.peek(target._parent.number);
+      if (number !== undefined) this.send(number, event);
+      else if (parent !== undefined) this.locals.send(parent, id, arming, event);
+    } else {
+      (target as { _send(event: EventObject): void })._send(event);
+    }
+  }
+
+  systemActor(root: number, systemId: string): object | undefined {
+    const holder = this.systemIds.get(root, systemId);
+    const procedure = holder && this.population.find(holder.procedure)?.procedure;
+    return holder && procedure?.snapshot?.children?.[holder.child];
+  }
+
+  systemActors(root: number): Record<string, object> {
+    const actors = [...this.systemIds.all(root).keys()].flatMap((systemId) => {
+      const actor = this.systemActor(root, systemId);
+      return actor === undefined ? [] : [[systemId, actor] as const];
+    });
+    return Object.fromEntries(actors);
+  }
+
+  inspectNow(event: object): void {
+    this.inspector.send(event);
+  }
+
+  addInspector(observer: unknown): { unsubscribe(): void } {
+    return this.inspector.add(observer);
+  }
+
+  runningChildren(set: Procedure): number[] {
+    const running: number[] = [];
+    for (const slot of this.directory.childrenOf(set.slot)) {
+      const number = this.directory.numberOf(slot);
+      const status = this.population.peek(number)?.row.status ?? this.directory.statusOf(slot);
+      if (status !== undefined && !isTerminal(status)) running.push(number);
+    }
+    return running.sort((a, b) => a - b);
+  }
+
+  liveValue(procedure: Procedure, value: unknown, refs: boolean | undefined): unknown {
+    if (!refs) return value;
+    return reviveValue(value as never, (address) =>
+      this.population.resolve(address, procedure.ref, procedure.snapshot?.children),
+    );
+  }
+
+  #childInput(procedure: Procedure, input: unknown): unknown {
+    return input === undefined ? undefined : this.liveValue(procedure, input, true);
+  }
+
+  #settled(procedure: Procedure, { stored }: LiveEffect): void {
+    (procedure.settled ??= new Set()).add(`${stored.seq}:${stored.index}`);
+    this.settling.add(procedure);
+  }
+
+  #late(attempt: string, outcome: unknown): void {
+    this.lateReports.push({ attempt, outcome });
+    if (this.lateReports.length > this.limits.deadLettersMax) this.lateReports.shift();
+    this.log.warn({ attempt, outcome }, 'late report of a task: kept, changes nothing');
+  }
+
+  #noticed({ procedure, row }: Step): void {
+    if (row.status === 'quarantined') {
+      this.log.error({ procedure: procedure.id, reason: row.quarantine?.error }, 'quarantined');
+    } else if (isTerminal(row.status)) {
+      this.retention.ended(row);
+    }
+  }
+
+  #ring(slot: number, now: number): void {
+    const found = this.population.find(this.directory.numberOf(slot));
+    const { row } = found?.procedure ?? {};
+    const due = (row?.timers ?? NONE).filter((timer) => timer.due <= now);
+    for (const { id, arming } of [...due].sort((a, b) => a.due - b.due || a.arming - b.arming)) {
+      this.executor.post({ kind: 'timer', to: row?.number ?? -1, timer: id, arming });
+    }
+  }
+}

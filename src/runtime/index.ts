@@ -1,0 +1,16 @@
+/** The durable runtime: what `reeve` exports of it. */
+export { createRuntime, Runtime } from './runtime.ts';
+export type {
+  DurableActorRef,
+  RuntimeOptions,
+  RuntimeState,
+  SpawnOptions,
+} from './runtime.ts';
+export { effectKey } from './effect-runner.ts';
+export type { Explanation, Waiting } from './explain.ts';
+export type { MachineEntry, VersionedMachine } from './interpreter/registry.ts';
+export type { MigratedState, Migrate } from './interpreter/program.ts';
+export type { ListPage, ListQuery, ProcedureFacts } from './listing.ts';
+export type { RuntimeLog } from './notices.ts';
+export type { DurableSendOptions } from './procedure-ref.ts';
+export type { DeadLetter, ProcedureStatus } from './row.ts';

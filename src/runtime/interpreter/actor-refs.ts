@@ -1,0 +1,115 @@
+/**
+ * Actor references inside durable values.
+ *
+ * XState lets an event, an input or a context hold an `ActorRef` (`sender: self`,
+ * `ref: spawn(...)`). On disk such a reference is an address; in memory it is an object again. A
+ * value is walked once: the walk both checks that it is plain JSON and swaps references for
+ * addresses, and copies only what holds one.
+ */
+import { assertJson, type Json } from '../../model/json.ts';
+import { ReeveError } from '../../model/errors.ts';
+
+/** Where a reference points: a procedure, or a local child (promise, callback) of one. */
+export interface ActorAddress {
+  readonly procedure: string;
+  readonly child?: string;
+}
+
+/** XState's own mark of a persisted reference, kept so that tools know it. */
+const MARK = 'xstate$$type';
+const MARK_ACTOR = 1;
+
+/** What every reference of this runtime can tell about itself. */
+export interface Addressable {
+  readonly address: ActorAddress;
+}
+
+export interface Encoded {
+  readonly json: Json;
+  readonly refs: boolean;
+}
+
+/**
+ * The durable form of `value`. `addressOf` names a reference that is not `Addressable` by itself
+ * (a child spawned in the step being planned). Throws VALUE_NOT_JSON with the path.
+ */
+export function encodeValue(
+  value: unknown,
+  what: string,
+  addressOf: (ref: object) => ActorAddress | undefined,
+): Encoded {
+  if (!holdsRef(value, 0)) {
+    assertJson(value, what);
+    return { json: value, refs: false };
+  }
+  const json = swapRefs(value, what, addressOf);
+  assertJson(json, what);
+  return { json, refs: true };
+}
+
+/** The live form of a durable value: addresses become references again. */
+export function reviveValue(value: Json, resolve: (address: ActorAddress) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((part: Json) => reviveValue(part, resolve));
+  const object = value as { readonly [key: string]: Json };
+  if (object[MARK] === MARK_ACTOR) {
+    const { procedure, child } = object;
+    if (typeof procedure !== 'string') return undefined;
+    return resolve(typeof child === 'string' ? { procedure, child } : { procedure });
+  }
+  const live: Record<string, unknown> = {};
+  for (const key of Object.keys(object)) live[key] = reviveValue(object[key] ?? null, resolve);
+  return live;
+}
+
+/** True for anything that has the shape by which XState itself recognises an actor reference. */
+export function isActorRef(value: unknown): value is object & { id: string } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'sessionId' in value &&
+    'send' in value &&
+    'ref' in value
+  );
+}
+
+export function isAddressable(value: object): value is Addressable {
+  return 'address' in value;
+}
+
+const DEPTH_MAX = 100;
+
+function holdsRef(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return false;
+  if (isActorRef(value)) return true;
+  for (const key in value) {
+    const part = (value as Record<string, unknown>)[key];
+    if (typeof part === 'object' && part !== null && holdsRef(part, depth + 1)) return true;
+  }
+  return false;
+}
+
+function swapRefs(
+  value: unknown,
+  path: string,
+  addressOf: (ref: object) => ActorAddress | undefined,
+): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isActorRef(value)) {
+    const address = isAddressable(value) ? value.address : addressOf(value);
+    if (address === undefined) {
+      throw new ReeveError('VALUE_NOT_JSON', `${path} holds an actor of another system`, { path });
+    }
+    return { [MARK]: MARK_ACTOR, id: value.id, ...address };
+  }
+  if (Array.isArray(value)) {
+    return value.map((part, index) => swapRefs(part, `${path}[${index}]`, addressOf));
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key in value) {
+    copy[key] = swapRefs((value as Record<string, unknown>)[key], `${path}.${key}`, addressOf);
+  }
+  return copy;
+}

@@ -1,0 +1,13 @@
+/** What the runtime tells its operator, in the shape of pino's methods. */
+import { destination, pino } from 'pino';
+
+export interface RuntimeLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+/** JSON lines on standard error, from `warn` up. */
+export function standardLog(): RuntimeLog {
+  return pino({ name: 'reeve', level: 'warn' }, destination({ fd: 2, sync: true }));
+}

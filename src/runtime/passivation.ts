@@ -1,0 +1,48 @@
+/** Sends idle procedures out of memory: they become bytes until their next event. */
+import type { Clock, TimerHandle } from '../world/clock.ts';
+import type { EffectRunner } from './effect-runner.ts';
+import type { Population } from './population.ts';
+
+export interface PassivationNeeds {
+  readonly clock: Clock;
+  readonly population: Population;
+  readonly effects: EffectRunner;
+  readonly limits: { readonly passivateAfterMs: number };
+}
+
+export class Passivation {
+  readonly #needs: PassivationNeeds;
+  #timer: TimerHandle | undefined;
+
+  constructor(needs: PassivationNeeds) {
+    this.#needs = needs;
+  }
+
+  start(): void {
+    const { clock, limits } = this.#needs;
+    this.#timer = clock.setTimeout(
+      () => {
+        this.sweep();
+        this.start();
+      },
+      Math.max(1, limits.passivateAfterMs),
+    );
+  }
+
+  stop(): void {
+    if (this.#timer !== undefined) this.#needs.clock.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Passivates what has been idle for `passivateAfterMs`; returns how many. */
+  sweep(): number {
+    const { clock, population, effects, limits } = this.#needs;
+    return population.passivate(
+      clock.monotonic() - limits.passivateAfterMs,
+      (procedure) =>
+        procedure.locals === undefined &&
+        procedure.settled === undefined &&
+        !effects.busy(procedure),
+    );
+  }
+}

@@ -1,0 +1,311 @@
+/**
+ * All procedures: live objects for those at work, bytes for the idle ones. Finding one hydrates it;
+ * a sweep passivates what has been idle.
+ */
+import type { AnyActorRef } from 'xstate';
+import { ReeveError } from '../model/errors.ts';
+import { parseJson } from '../model/json.ts';
+import { ChildRef, type ChildHost } from './child-ref.ts';
+import type { ColdRows } from './cold-rows.ts';
+import { stateLabel, type Directory } from './directory.ts';
+import { reviveValue, type ActorAddress } from './interpreter/actor-refs.ts';
+import type { LiveSnapshot, Scope } from './interpreter/internals.ts';
+import type { MigratedState, Program } from './interpreter/program.ts';
+import type { Registry } from './interpreter/registry.ts';
+import { Procedure } from './procedure.ts';
+import { ProcedureRef, type RefHost } from './procedure-ref.ts';
+import { isTerminal, NONE, type ProcedureRow } from './row.ts';
+
+export interface PopulationNeeds {
+  readonly registry: Registry;
+  readonly directory: Directory;
+  readonly cold: ColdRows;
+  readonly host: RefHost & ChildHost;
+  readonly scope: Scope;
+  readonly monotonic: () => number;
+}
+
+/** A hydrated procedure, and what is wrong with its row under the present code, if anything. */
+export interface Hydrated {
+  readonly procedure: Procedure;
+  readonly unfit?: ReeveError;
+  /** The row was brought to a newer version in memory; it must be committed. */
+  readonly migrated?: true;
+}
+
+export class Population {
+  readonly #needs: PopulationNeeds;
+  readonly #live = new Map<number, Procedure>();
+
+  constructor(needs: PopulationNeeds) {
+    this.#needs = needs;
+  }
+
+  get live(): Iterable<Procedure> {
+    return this.#live.values();
+  }
+
+  get liveCount(): number {
+    return this.#live.size;
+  }
+
+  /** The live procedure with this number, if it is in memory. */
+  peek(number: number): Procedure | undefined {
+    const slot = this.#needs.directory.slotOfNumber(number);
+    return slot === undefined ? undefined : this.#live.get(slot);
+  }
+
+  /** The procedure with this number; undefined when there is none. */
+  find(number: number): Hydrated | undefined {
+    const slot = this.#needs.directory.slotOfNumber(number);
+    if (slot === undefined) return undefined;
+    const live = this.#live.get(slot);
+    if (live !== undefined) {
+      live.usedAt = this.#needs.monotonic();
+      return { procedure: live };
+    }
+    const text = this.#needs.cold.get(slot);
+    if (text === undefined) return undefined;
+    const hydrated = this.#hydrate(slot, text);
+    this.#live.set(slot, hydrated.procedure);
+    this.#needs.cold.delete(slot);
+    return hydrated;
+  }
+
+  ref(number: number): ProcedureRef | undefined {
+    const { directory, host, registry } = this.#needs;
+    const slot = directory.slotOfNumber(number);
+    if (slot === undefined) return undefined;
+    const live = this.#live.get(slot);
+    if (live !== undefined) return live.ref;
+    const hydrated = this.find(number)?.procedure;
+    if (hydrated !== undefined) return hydrated.ref;
+    const program = registry.newest(directory.machineOf(slot));
+    if (program === undefined) return undefined;
+    return new ProcedureRef(
+      host,
+      { id: directory.idOf(slot), number, root: number, parent: undefined },
+      program,
+    );
+  }
+
+  /** Makes a handle for a procedure whose first step is about to be planned. */
+  newRef(
+    facts: { id: string; number: number; root: number; parent: number | undefined },
+    program: Program,
+  ): ProcedureRef {
+    return new ProcedureRef(this.#needs.host, facts, program);
+  }
+
+  /** Adds a procedure that has just taken its first step; hidden until its commit. */
+  add(procedure: Procedure): void {
+    procedure.usedAt = this.#needs.monotonic();
+    this.#live.set(procedure.slot, procedure);
+  }
+
+  remove(procedure: Procedure): void {
+    this.#live.delete(procedure.slot);
+    this.#needs.cold.delete(procedure.slot);
+    this.#needs.directory.remove(procedure.slot);
+  }
+
+  /** A row read at start-up, as text; it stays passive. */
+  load(row: ProcedureRow, text: string): number {
+    const { directory, cold } = this.#needs;
+    const slot = directory.add({ id: row.id, number: row.number, parent: -1 });
+    directory.publish(slot, row.machine, stateLabel(row.state), row.status);
+    cold.put(slot, text);
+    return slot;
+  }
+
+  /** Passivates procedures idle since `before` (monotonic ms); returns how many. */
+  passivate(before: number, mayLeave: (procedure: Procedure) => boolean): number {
+    let count = 0;
+    for (const procedure of this.#live.values()) {
+      if (procedure.usedAt > before || procedure.pinned > 0 || !mayLeave(procedure)) continue;
+      this.#needs.cold.put(procedure.slot, procedure.json);
+      this.#live.delete(procedure.slot);
+      count++;
+    }
+    return count;
+  }
+
+  #hydrate(slot: number, text: string): Hydrated {
+    const { registry, host, monotonic } = this.#needs;
+    const stored = parseJson(text, 'a procedure') as unknown as ProcedureRow;
+    let row = stored;
+    let program: Program | undefined;
+    let unfit: ReeveError | undefined;
+    try {
+      [program, row] = currentProgram(registry, stored);
+    } catch (error) {
+      if (!(error instanceof ReeveError)) throw error;
+      unfit = error;
+    }
+    program ??= registry.newest(row.machine) ?? missingProgram(row);
+    const { id, number, root } = row;
+    const ref = new ProcedureRef(host, { id, number, root, parent: row.parent?.number }, program);
+    let snapshot: LiveSnapshot | undefined;
+    if (unfit === undefined) {
+      try {
+        snapshot = this.restore(program, row, ref);
+      } catch (error) {
+        if (!(error instanceof ReeveError)) throw error;
+        unfit = error;
+      }
+    }
+    const migrated = row !== stored && unfit === undefined;
+    const json = migrated ? JSON.stringify(row) : text;
+    if (unfit !== undefined) row = stored;
+    const procedure = new Procedure({ slot, program, ref, row, snapshot, json });
+    procedure.usedAt = monotonic();
+    procedure.shown = { row, snapshot };
+    if (unfit !== undefined) return { procedure, unfit };
+    return migrated ? { procedure, migrated } : { procedure };
+  }
+
+  /** The live snapshot of a row. Throws ROW_UNFIT. */
+  restore(program: Program, row: ProcedureRow, ref: ProcedureRef): LiveSnapshot {
+    const { host, scope, registry } = this.#needs;
+    const children: Record<string, AnyActorRef> = {};
+    for (const child of row.children ?? NONE) {
+      if (!isTerminal(row.status) && registry.child(program, child.src) === undefined) {
+        throw new ReeveError(
+          'ROW_UNFIT',
+          `machine '${program.key}' has no actor '${child.src}' for the child '${child.id}'`,
+          { machine: program.key, src: child.src },
+        );
+      }
+      children[child.id] = new ChildRef(host, ref, child) as unknown as AnyActorRef;
+    }
+    const context = row.refs
+      ? reviveValue(row.context, (address) => this.resolve(address, ref, children))
+      : row.context;
+    return program.restore(
+      {
+        status: snapshotStatus(row),
+        state: row.state,
+        context,
+        historyValue: row.historyValue,
+        output: row.output,
+        error: row.error,
+      },
+      children,
+      scope,
+    );
+  }
+
+  /** The live reference of an address, as seen by `self`. */
+  resolve(
+    address: ActorAddress,
+    self: ProcedureRef,
+    children: Readonly<Record<string, AnyActorRef>> | undefined,
+  ): unknown {
+    if (address.procedure === self.id) {
+      return address.child === undefined ? self : children?.[address.child];
+    }
+    for (const child of Object.values(children ?? {})) {
+      const own = (child as unknown as Partial<ChildRef>).procedure;
+      if (own?.id === address.procedure) return child;
+    }
+    const slot = this.#needs.directory.slotOf(address.procedure);
+    if (slot === undefined) return undefined;
+    const owner = this.ref(this.#needs.directory.numberOf(slot));
+    if (address.child === undefined || owner === undefined) return owner;
+    return this.peek(owner.number)?.snapshot?.children?.[address.child];
+  }
+}
+
+/** While a procedure is stopping its last state is still shown as active (L12). */
+export function snapshotStatus(row: ProcedureRow): LiveSnapshot['status'] {
+  return isTerminal(row.status) ? (row.status as LiveSnapshot['status']) : 'active';
+}
+
+/** The program for a row, and the row as that program wants it. Throws with the reason if none. */
+function currentProgram(registry: Registry, row: ProcedureRow): [Program, ProcedureRow] {
+  const newest = registry.newest(row.machine);
+  if (newest === undefined) {
+    throw new ReeveError('MACHINE_UNKNOWN', `no machine '${row.machine}' was given`, {
+      machine: row.machine,
+    });
+  }
+  if (newest.version > row.version && newest.migrate[row.version] !== undefined) {
+    return [newest, migrate(newest, row)];
+  }
+  const program = registry.version(row.machine, row.version);
+  if (program === undefined) {
+    throw new ReeveError(
+      'VERSION_UNKNOWN',
+      `machine '${row.machine}' version ${row.version} was not given, and no migration from it`,
+      { machine: row.machine, version: row.version },
+    );
+  }
+  if (program.positional && program.print !== row.print && !isTerminal(row.status)) {
+    throw new ReeveError(
+      'MACHINE_CHANGED',
+      `machine '${row.machine}' changed under version ${row.version}; it has unnamed actions or ` +
+        'invokes, which are known by their position only',
+      { machine: row.machine, version: row.version },
+    );
+  }
+  return [program, row];
+}
+
+function migrate(program: Program, row: ProcedureRow): ProcedureRow {
+  let state: MigratedState = { state: row.state, context: row.context };
+  for (let version = row.version; version < program.version; version++) {
+    const step = program.migrate[version];
+    if (step === undefined) {
+      throw new ReeveError(
+        'VERSION_UNKNOWN',
+        `machine '${row.machine}' has no migration from version ${version}`,
+        { machine: row.machine, version },
+      );
+    }
+    try {
+      state = step(state);
+    } catch (cause) {
+      throw new ReeveError(
+        'ROW_UNFIT',
+        `the migration of '${row.machine}' from version ${version} failed`,
+        { machine: row.machine, version },
+        cause,
+      );
+    }
+  }
+  const { version, print } = program;
+  // Effects decided under the old version keep the context they saw.
+  const effects = row.effects?.map((effect) => ({ context: row.context, ...effect }));
+  return {
+    ...row,
+    version,
+    print,
+    state: state.state,
+    context: state.context,
+    ...(effects === undefined ? {} : { effects }),
+  };
+}
+
+/** Stands for a machine that the code no longer knows, so that its procedure can be listed. */
+function missingProgram(row: ProcedureRow): Program {
+  const unknown = (): never => {
+    throw new ReeveError('MACHINE_UNKNOWN', `no machine '${row.machine}' was given`, {
+      machine: row.machine,
+    });
+  };
+  return {
+    kind: 'logic',
+    key: row.machine,
+    version: row.version,
+    print: row.print,
+    positional: false,
+    migrate: {},
+    start: unknown,
+    transition: unknown,
+    store: unknown,
+    restore: unknown,
+    child: () => undefined,
+    srcOf: () => undefined,
+    skipsMissed: () => false,
+  };
+}

@@ -1,0 +1,446 @@
+/** The runtime as its users hold it. */
+import type {
+  ActorRefFrom,
+  AnyActorLogic,
+  AnyStateMachine,
+  EventFromLogic,
+  InputFrom,
+  InspectionEvent,
+  Observer,
+} from 'xstate';
+import { ReeveError, toErrorData } from '../model/errors.ts';
+import type { Limits } from '../model/options.ts';
+import { resolveOptions } from '../model/options.ts';
+import type { Table, TableView } from '../model/table.ts';
+import type { TaskBinding } from '../model/task.ts';
+import type { HistoryEntries, Store } from '../store/port.ts';
+import { systemClock, type Clock } from '../world/clock.ts';
+import { EXIT_CODES, exitProcess } from '../world/process-exit.ts';
+import { systemRandom } from '../world/random.ts';
+import { hashInput } from './births.ts';
+import { Engine } from './engine.ts';
+import { acceptedEvents, explain, type Explanation } from './explain.ts';
+import { encodeValue } from './interpreter/actor-refs.ts';
+import type { MachineEntry } from './interpreter/registry.ts';
+import type { Program } from './interpreter/program.ts';
+import { Listing, type ListPage, type ListQuery } from './listing.ts';
+import { standardLog, type RuntimeLog } from './notices.ts';
+import { Passivation } from './passivation.ts';
+import type { DurableSendOptions, ProcedureRef } from './procedure-ref.ts';
+import { isTerminal, type DeadLetter, type ProcedureStatus } from './row.ts';
+
+export interface RuntimeOptions {
+  /** Machines that may be spawned, and those whose children they start by object. */
+  readonly machines: readonly MachineEntry[];
+  readonly store: Store;
+  /** What stands behind actors: a binding for each declared task, other XState logic by `src`. */
+  readonly actors?: Readonly<Record<string, TaskBinding | AnyActorLogic>>;
+  readonly tables?: Readonly<Record<string, Table>>;
+  readonly clock?: Clock;
+  /** In [0, 1); spreads retries. */
+  readonly random?: () => number;
+  readonly inspect?: ((event: InspectionEvent) => void) | Observer<InspectionEvent>;
+  /** XState's logger: hears `log()` actions. Default: console.log. */
+  readonly logger?: (...values: unknown[]) => void;
+  /** Hears what an operator should know; default: JSON lines on standard error from `warn` up. */
+  readonly log?: RuntimeLog;
+  /** Refuse machines with unnamed parts instead of guarding them; default false. */
+  readonly strict?: boolean;
+  /** See docs/options.md. */
+  readonly limits?: Partial<Limits>;
+  /**
+   * Called once when nothing may act any more (STORE_OUTCOME_UNKNOWN, STALE_EPOCH, a defect).
+   * Default: ends the process with an exit code of its own.
+   */
+  readonly onFatal?: (error: unknown) => void;
+}
+
+/** An XState `ActorRef` of a durable procedure. */
+export type DurableActorRef<Machine extends AnyStateMachine> = ActorRefFrom<Machine> & {
+  readonly number: number;
+  /** Resolves when the step the event caused is durable; rejects when nothing happened. */
+  sendDurable(event: EventFromLogic<Machine>, options?: DurableSendOptions): Promise<void>;
+};
+
+export interface SpawnOptions<Machine extends AnyStateMachine> {
+  /** 1 to 200 printable characters. Spawning it again with equal input gives the same procedure. */
+  readonly id?: string;
+  readonly input?: InputFrom<Machine>;
+}
+
+export interface RuntimeState {
+  readonly epoch: number;
+  /** Position of the last durable group. */
+  readonly position: number;
+  readonly procedures: number;
+  /** Procedures that are objects in memory at present. */
+  readonly live: number;
+  readonly queued: number;
+  readonly unsettledEffects: number;
+  readonly runningTasks: number;
+  readonly deadLetters: number;
+  readonly staleEvents: { readonly mail: number; readonly timer: number; readonly task: number };
+  readonly lateReports: number;
+  /** Why the store refuses commits at present. */
+  readonly storeError?: string;
+}
+
+const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
+  'machines',
+  'store',
+  'actors',
+  'tables',
+  'clock',
+  'random',
+  'inspect',
+  'logger',
+  'log',
+  'strict',
+  'limits',
+  'onFatal',
+]);
+
+/**
+ * Opens the store, recovers what is on it, and runs the machines from there. Resolves when recovery
+ * is durable and new work is taken. Throws OPTION_INVALID, the MACHINE_ codes and the STORE_ codes.
+ */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  for (const key of Object.keys(options)) {
+    if (KNOWN_OPTIONS.has(key)) continue;
+    throw new ReeveError('OPTION_INVALID', `createRuntime knows no option '${key}'`, { key });
+  }
+  const limits = resolveOptions(options.limits ?? {});
+  const bindings: Record<string, TaskBinding> = {};
+  const logics: Record<string, AnyActorLogic> = {};
+  for (const [name, actor] of Object.entries(options.actors ?? {})) {
+    if ((actor as { kind?: unknown }).kind === 'task-binding') {
+      bindings[name] = actor as TaskBinding;
+    } else {
+      logics[name] = actor as AnyActorLogic;
+    }
+  }
+  const reign = await options.store.acquire();
+  const engine = new Engine(
+    {
+      machines: options.machines,
+      logics,
+      bindings,
+      tables: options.tables ?? {},
+      store: options.store,
+      clock: options.clock ?? systemClock(),
+      random: options.random ?? systemRandom,
+      limits,
+      strict: options.strict ?? false,
+      logger: options.logger ?? ((...values) => console.log(...values)),
+      log: options.log ?? standardLog(),
+      inspect: options.inspect,
+      onFatal: options.onFatal ?? endProcess,
+    },
+    reign,
+  );
+  await engine.start();
+  return new Runtime(engine);
+}
+
+export class Runtime {
+  readonly #engine: Engine;
+  readonly #listing: Listing;
+  readonly #passivation: Passivation;
+  #spawned = 0;
+  #closing: Promise<void> | undefined;
+
+  /** @internal use `createRuntime` */
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#listing = new Listing(
+      engine.directory,
+      (machine, state) => tagsOf(engine.registry.newest(machine), state),
+      engine.limits.listPageMax,
+    );
+    this.#passivation = new Passivation(engine);
+    this.#passivation.start();
+  }
+
+  /**
+   * Starts a procedure; resolves when its first step is durable. An id that exists with equal input
+   * gives that procedure. Throws MACHINE_UNKNOWN, ID_INVALID, ID_CONFLICT, VALUE_NOT_JSON,
+   * QUEUE_FULL, STORE_FULL, or what breaks a rule in the machine's first step.
+   */
+  async spawn<Machine extends AnyStateMachine>(
+    machine: Machine | string,
+    options: SpawnOptions<Machine> = {},
+  ): Promise<DurableActorRef<Machine>> {
+    const engine = this.#open();
+    const program = engine.registry.resolve(machine);
+    const id = options.id ?? `${program.key}-${engine.reign.epoch}-${++this.#spawned}`;
+    assertId(id);
+    if (engine.queue.length >= engine.limits.queueMax) {
+      throw new ReeveError('QUEUE_FULL', `${engine.queue.length} events wait`, {
+        limit: engine.limits.queueMax,
+      });
+    }
+    const given = options.input;
+    const { json, refs } =
+      given === undefined
+        ? { json: undefined, refs: false }
+        : encodeValue(given, 'input', () => undefined);
+    const input = json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as typeof json);
+    await new Promise<void>((resolve, reject) => {
+      engine.executor.post({
+        kind: 'spawn',
+        to: -1,
+        id,
+        program,
+        input,
+        refs,
+        inputHash: hashInput(input),
+        waiter: { resolve, reject },
+      });
+    });
+    return this.#ref(id) as unknown as DurableActorRef<Machine>;
+  }
+
+  /** The procedure with this id; undefined when there is none. */
+  get<Machine extends AnyStateMachine = AnyStateMachine>(
+    id: string,
+  ): DurableActorRef<Machine> | undefined {
+    const { directory } = this.#engine;
+    const slot = directory.slotOf(id);
+    if (slot === undefined || !directory.isShown(slot)) return undefined;
+    return this.#ref(id) as unknown as DurableActorRef<Machine>;
+  }
+
+  /** One page of procedures, in no particular order but the same from page to page. */
+  list(query: ListQuery = {}): ListPage {
+    return this.#listing.page(query);
+  }
+
+  /** Number of procedures by machine, state and status. */
+  counts(): readonly { machine: string; state: string; status: string; count: number }[] {
+    return [...this.#engine.directory.counts()];
+  }
+
+  /**
+   * Ends a procedure and everything below it. Resolves when it has ended: every task is seen to
+   * have stopped (L13). Resolves at once for one that has ended already.
+   */
+  async cancel(id: string): Promise<void> {
+    const engine = this.#open();
+    const number = this.#numberOf(id);
+    const ended = new Promise<void>((resolve) => {
+      const done = (): void => resolve();
+      try {
+        const shown = (): ReturnType<Engine['shownSnapshot']> => engine.shownSnapshot(number);
+        engine.watchers.subscribe(number, { complete: done, error: done }, shown);
+      } catch {
+        // A procedure that cannot be read ends with its commit.
+        resolve();
+      }
+    });
+    await new Promise<void>((resolve, reject) => {
+      engine.executor.post({
+        kind: 'mail',
+        to: number,
+        event: { type: 'xstate.stop' },
+        act: 'cancel',
+        waiter: { resolve, reject },
+      });
+    });
+    await ended;
+  }
+
+  /** Lets a quarantined procedure go on; its mail is delivered in order. */
+  retry(id: string): Promise<void> {
+    return this.#upkeep(this.#numberOf(id), 'retry');
+  }
+
+  /** What the procedure waits for, in data and in words. Throws PROCEDURE_UNKNOWN. */
+  explain(id: string): Explanation {
+    const engine = this.#engine;
+    const number = this.#numberOf(id);
+    const procedure = engine.population.find(number)?.procedure;
+    if (procedure === undefined) throw unknown(id);
+    const stalled = engine.executor.stalledBy;
+    return explain(procedure, {
+      now: engine.time.now(),
+      monotonic: engine.clock.monotonic(),
+      storeError: stalled === undefined ? undefined : toErrorData(stalled),
+      effects: engine.effects.standing(procedure),
+      standing: (attempt) => engine.tasks.standing(attempt),
+      child: (child) => this.#childFacts(child),
+      running: procedure.program.kind === 'set' ? engine.runningChildren(procedure).length : 0,
+    });
+  }
+
+  /** Event types the procedure accepts in its present state. */
+  accepts(id: string): readonly string[] {
+    const procedure = this.#engine.population.find(this.#numberOf(id))?.procedure;
+    return procedure === undefined ? [] : acceptedEvents(procedure);
+  }
+
+  /** One page of the procedure's history: who asked, when, which event, state after it. */
+  history(id: string, page: { after?: string; limit?: number } = {}): Promise<HistoryEntries> {
+    const { limit = 100, after } = page;
+    const procedure = this.#numberOf(id);
+    return this.#engine.store.history({
+      procedure,
+      limit,
+      ...(after === undefined ? {} : { after }),
+    });
+  }
+
+  /**
+   * Removes an ended procedure with everything below it and its history; resolves when that is
+   * durable, with the number of procedures removed. Throws PROCEDURE_UNKNOWN; removes nothing while
+   * a part of the tree has not ended.
+   */
+  async purge(id: string): Promise<number> {
+    const engine = this.#open();
+    const tree = engine.retention.endedTree(this.#numberOf(id)) ?? [];
+    await Promise.all(
+      tree.map(
+        (to) =>
+          new Promise<void>((resolve, reject) => {
+            engine.executor.post({ kind: 'purge', to, waiter: { resolve, reject } });
+          }),
+      ),
+    );
+    return tree.length;
+  }
+
+  /** The rows of a table, as planned so far. Throws TABLE_UNKNOWN. */
+  table(name: string): TableView {
+    return this.#engine.tables.view(name);
+  }
+
+  deadLetters(): readonly DeadLetter[] {
+    return this.#engine.deadLetters.list();
+  }
+
+  /** XState's inspection events from now on. */
+  inspect(
+    observer: ((event: InspectionEvent) => void) | Observer<InspectionEvent>,
+  ): { unsubscribe(): void } {
+    return this.#engine.inspector.add(observer);
+  }
+
+  state(): RuntimeState {
+    const engine = this.#engine;
+    const stalled = engine.executor.stalledBy;
+    return {
+      epoch: engine.reign.epoch,
+      position: engine.executor.position,
+      procedures: engine.directory.size,
+      live: engine.population.liveCount,
+      queued: engine.queue.length,
+      unsettledEffects: engine.effects.count,
+      runningTasks: engine.tasks.running,
+      deadLetters: engine.deadLetters.count,
+      staleEvents: engine.staleCounts,
+      lateReports: engine.lateReports.length,
+      ...(stalled === undefined ? {} : { storeError: toErrorData(stalled).message }),
+    };
+  }
+
+  /**
+   * Ends the runtime: takes no more calls, lets what is decided become durable and running effects
+   * settle, for at most option `drainMs`, then stops tasks and closes the store. What was not
+   * settled is asked for again at the next start.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const engine = this.#engine;
+    this.#passivation.stop();
+    if (!engine.executor.halted) {
+      await drained(engine);
+      engine.executor.halt();
+      engine.stopActing();
+      engine.executor.rejectAll(new ReeveError('STORE_CLOSED', 'the runtime was closed', {}));
+    }
+    await engine.tasks.close();
+    await engine.store.close();
+  }
+
+  #open(): Engine {
+    if (this.#closing !== undefined || this.#engine.executor.halted) {
+      throw new ReeveError('STORE_CLOSED', 'the runtime was closed', {});
+    }
+    return this.#engine;
+  }
+
+  #upkeep(to: number, what: 'retry'): Promise<void> {
+    const engine = this.#open();
+    return new Promise((resolve, reject) => {
+      engine.executor.post({ kind: 'upkeep', what, to, waiter: { resolve, reject } });
+    });
+  }
+
+  #ref(id: string): ProcedureRef {
+    const ref = this.#engine.population.ref(this.#numberOf(id));
+    if (ref === undefined) throw unknown(id);
+    return ref;
+  }
+
+  #numberOf(id: string): number {
+    const { directory } = this.#engine;
+    const slot = directory.slotOf(id);
+    if (slot === undefined) throw unknown(id);
+    return directory.numberOf(slot);
+  }
+
+  #childFacts(number: number): { id: string; state: string } | undefined {
+    const { directory } = this.#engine;
+    const slot = directory.slotOfNumber(number);
+    if (slot === undefined) return undefined;
+    const status: ProcedureStatus | undefined = directory.statusOf(slot);
+    if (status === undefined || isTerminal(status)) return undefined;
+    return { id: directory.idOf(slot), state: directory.stateOf(slot) };
+  }
+}
+
+/** Lets the runtime come to rest, within the limit. */
+async function drained(engine: Engine): Promise<void> {
+  const { clock, limits, executor, effects, settling } = engine;
+  const end = clock.monotonic() + limits.drainMs;
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      clock.setTimeout(resolve, 5);
+    });
+  await executor.quiet();
+  while (effects.count > 0 && clock.monotonic() < end) await pause();
+  settling.flushAll();
+  await executor.quiet();
+}
+
+function endProcess(error: unknown): never {
+  const { code } = toErrorData(error);
+  if (code === 'STORE_OUTCOME_UNKNOWN') exitProcess(EXIT_CODES.storeOutcomeUnknown);
+  exitProcess(code === 'STALE_EPOCH' ? EXIT_CODES.staleEpoch : EXIT_CODES.defect);
+}
+
+function assertId(id: unknown): asserts id is string {
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+  const bad = typeof id !== 'string' || !/^[^\u0000-\u001f\u007f]{1,200}$/u.test(id);
+  if (bad) {
+    throw new ReeveError('ID_INVALID', 'an id has 1 to 200 characters, none of them control', {
+      id: String(id).slice(0, 200),
+    });
+  }
+}
+
+function unknown(id: string): ReeveError {
+  return new ReeveError('PROCEDURE_UNKNOWN', `there is no procedure '${id}'`, { procedure: id });
+}
+
+function tagsOf(program: Program | undefined, value: unknown): ReadonlySet<string> {
+  try {
+    const snapshot = program?.machine?.resolveState({ value: value as never, context: {} });
+    return snapshot?.tags ?? new Set<string>();
+  } catch {
+    return new Set();
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The entry of a pool's thread. Runs the user's function and answers for it: it never throws, and
+ * what it says is plain data of `task-wire.ts`. The report goes over the attempt's own port before
+ * the promise settles, so that a settled promise finds the report waiting.
+ */
+import { threadId } from 'node:worker_threads';
+import type { ErrorData } from '../model/errors.ts';
+import { assertJson } from '../model/json.ts';
+import { systemClock } from '../world/clock.ts';
+import { codedError, describeThrown } from './describe-thrown.ts';
+import { type TaskFunction, ThreadContext } from './task-context.ts';
+import {
+  type TaskOrder,
+  type TaskReceipt,
+  type ThreadMessage,
+  type ThreadReport,
+  WIRE_VERSION,
+} from './task-wire.ts';
+
+/** Most bytes of a task's output as JSON text. */
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+
+/** Called by Piscina; see the header. */
+export async function runTask(order: TaskOrder): Promise<TaskReceipt> {
+  const { port, attempt, deadlineMs } = order;
+  const stamp = { v: WIRE_VERSION, attempt } as const;
+  const post = (message: ThreadMessage): void => {
+    port.postMessage(message);
+  };
+  post({ ...stamp, kind: 'started', threadId });
+  const clock = systemClock();
+  const context = new ThreadContext({
+    attempt,
+    deadline: deadlineMs === null ? null : clock.now() + deadlineMs,
+    flag: order.flag,
+    clock,
+    send: (progress) => {
+      post({ ...stamp, kind: 'progress', progress });
+    },
+  });
+  port.on('message', context.cancelled);
+  const report = await reportOf(order, context);
+  context.close();
+  port.off('message', context.cancelled);
+  post({ ...stamp, ...report });
+  return { ...stamp, kind: 'returned' };
+}
+
+async function reportOf(order: TaskOrder, context: ThreadContext): Promise<ThreadReport> {
+  let run: TaskFunction<unknown, unknown>;
+  try {
+    run = await load(order);
+  } catch (thrown) {
+    return { kind: 'fail', error: moduleError(order, describeThrown(thrown)) };
+  }
+  let output: unknown;
+  try {
+    output = await run(JSON.parse(order.input), context);
+  } catch (thrown) {
+    if (context.isStop(thrown)) return { kind: 'stopped' };
+    return { kind: 'fail', error: describeThrown(thrown) };
+  }
+  return outputReport(output);
+}
+
+async function load(order: TaskOrder): Promise<TaskFunction<unknown, unknown>> {
+  const module = (await import(order.module)) as Record<string, unknown>;
+  const run = Object.hasOwn(module, order.exportName) ? module[order.exportName] : undefined;
+  if (typeof run === 'function') return run as TaskFunction<unknown, unknown>;
+  throw new TypeError(`the module exports no function '${order.exportName}'`);
+}
+
+/** A function that returns nothing has the output null. */
+function outputReport(output: unknown): ThreadReport {
+  try {
+    const value = output ?? null;
+    assertJson(value, 'output');
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= OUTPUT_BYTES_MAX) return { kind: 'success', output: text };
+    const message = `the output has ${bytes} bytes of JSON; the limit is ${OUTPUT_BYTES_MAX}`;
+    const limits = { bytes, limit: OUTPUT_BYTES_MAX };
+    return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, limits) };
+  } catch (thrown) {
+    const cause = describeThrown(thrown);
+    const message = `the output cannot be carried: ${cause.message}`;
+    return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, { cause }) };
+  }
+}
+
+function moduleError(order: TaskOrder, cause: ErrorData): ErrorData {
+  return codedError('TASK_MODULE_INVALID', `${order.module}: ${cause.message}`, {
+    module: order.module,
+    export: order.exportName,
+    cause,
+  });
+}

@@ -1,0 +1,250 @@
+/**
+ * One job on a real thread, from Piscina's promise, the job's own port and the thread's exit to one
+ * ending.
+ *
+ * X1 A report on the port ends the job. It was posted before the promise settles, so what the
+ *    promise or the exit finds unread on the port is read first.
+ * X2 The promise says only that the thread is free. Without a report before it, the job is lost.
+ * X3 A rejected promise says that the thread is going, not that it has gone: its exit is awaited.
+ * X4 No `started` on the port of a job whose thread has exited: its code never began.
+ * X5 A thread that breaks the protocol is terminated; the job is lost when its exit is seen.
+ */
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { ErrorData } from '../model/errors.ts';
+import { codedError, describeThrown } from './describe-thrown.ts';
+import {
+  isReceipt,
+  protocolError,
+  readThreadMessage,
+  STOP_FLAG,
+  type TaskOrder,
+  WIRE_VERSION,
+} from './task-wire.ts';
+import type { Ending, Execution, ExecutionEvents, StopReason, ThreadJob } from './thread-host.ts';
+import type { ThreadOwner, WatchedThread } from './watched-thread.ts';
+
+/** What an execution needs of its pool. */
+export interface ExecutionNeeds {
+  readonly module: string;
+  readonly exportName: string;
+  readonly deadlineMs: number | null;
+  run(order: TaskOrder, signal: AbortSignal): Promise<unknown>;
+  thread(threadId: number): WatchedThread | undefined;
+  /** The execution is over; nothing of it is needed any more. */
+  released(execution: ThreadExecution): void;
+  /** Aborts, and gives the threads that the pool let go of because of it. */
+  abort(controller: AbortController): readonly WatchedThread[];
+  /** Threads that the pool let go of and whose exit is not yet seen. */
+  departing(): readonly WatchedThread[];
+}
+
+export class ThreadExecution implements Execution, ThreadOwner {
+  readonly #job: ThreadJob;
+  readonly #events: ExecutionEvents;
+  readonly #needs: ExecutionNeeds;
+  readonly #port: MessagePort;
+  readonly #flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly #controller = new AbortController();
+  #thread: WatchedThread | undefined;
+  #leaving: readonly WatchedThread[] = [];
+  /** What makes the thread's word worth nothing. */
+  #doubt: ErrorData | undefined;
+  /** Why no thread was left to take the job up. */
+  #stranded: ErrorData | undefined;
+  #rejection: ErrorData | undefined;
+  #began = false;
+  #portClosed = false;
+  #killed = false;
+  #ended = false;
+  #released = false;
+
+  constructor(job: ThreadJob, events: ExecutionEvents, needs: ExecutionNeeds) {
+    this.#job = job;
+    this.#events = events;
+    this.#needs = needs;
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.on('message', (message) => {
+      this.#hear(message);
+    });
+    port1.on('messageerror', () => {
+      this.#breach(protocolError('a message that cannot be read'));
+    });
+    // Nobody but the thread's end closes the other side: it can report no more.
+    port1.on('close', () => {
+      this.#portClosed = true;
+      this.kill();
+    });
+    const order: TaskOrder = {
+      v: WIRE_VERSION,
+      attempt: job.attempt,
+      module: needs.module,
+      exportName: needs.exportName,
+      input: job.input,
+      deadlineMs: needs.deadlineMs,
+      flag: this.#flag,
+      port: port2,
+    };
+    needs.run(order, this.#controller.signal).then(
+      (value) => {
+        this.#returned(value);
+      },
+      (error: unknown) => {
+        void this.#rejected(error);
+      },
+    );
+  }
+
+  /** True while no thread is known to have taken the job up. */
+  get isWaiting(): boolean {
+    return !this.#began && !this.#ended && this.#rejection === undefined;
+  }
+
+  ask(reason: StopReason): void {
+    if (this.#released) return;
+    Atomics.store(this.#flag, 0, STOP_FLAG[reason]);
+    this.#port.postMessage(null);
+  }
+
+  kill(): void {
+    if (this.#killed || this.#released) return;
+    const hadEnded = this.#ended;
+    this.#drain();
+    if (this.#ended !== hadEnded) return;
+    this.#killed = true;
+    if (this.#thread !== undefined) this.#thread.terminate();
+    else this.#leaving = this.#needs.abort(this.#controller);
+  }
+
+  /** No thread is left that could take the job up. */
+  strand(cause: ErrorData): void {
+    if (!this.isWaiting) return;
+    this.#stranded = cause;
+    this.kill();
+  }
+
+  threadEnded(): void {
+    if (!this.#released) {
+      this.#conclude();
+    } else if (this.#thread?.endedSuddenly === true) {
+      this.#events.late({ kind: 'lost', error: this.#thread.cause });
+    }
+  }
+
+  #hear(message: unknown): void {
+    const heard = readThreadMessage(message, this.#job.attempt);
+    switch (heard.kind) {
+      case 'started':
+        this.#start(heard.threadId);
+        return;
+      case 'progress':
+        if (!this.#ended) this.#events.progress(heard.progress);
+        return;
+      case 'report':
+        if (this.#ended) this.#events.late(heard.ending);
+        else if (this.#doubt === undefined) this.#end(heard.ending);
+        return;
+      case 'breach':
+        this.#breach(heard.error);
+    }
+  }
+
+  #start(threadId: number): void {
+    if (this.#began) return;
+    this.#began = true;
+    this.#thread = this.#needs.thread(threadId);
+    if (this.#thread !== undefined) {
+      this.#thread.owner = this;
+      if (this.#killed) this.#thread.terminate();
+    }
+    this.#events.started();
+  }
+
+  #breach(error: ErrorData): void {
+    if (this.#ended) {
+      this.#events.late({ kind: 'lost', error });
+      return;
+    }
+    this.#doubt ??= error;
+    this.kill();
+  }
+
+  #returned(value: unknown): void {
+    this.#drain();
+    if (this.#ended) {
+      if (!isReceipt(value, this.#job.attempt)) {
+        const error = protocolError('the thread returned something else than its receipt');
+        this.#events.late({ kind: 'lost', error });
+      }
+      this.#release();
+      return;
+    }
+    this.#doubt ??= protocolError('the thread returned without a report');
+    // Without a thread's name there is none to end, and the entry has let go of the job.
+    if (this.#thread === undefined || this.#thread.exited) this.#conclude();
+    else this.kill();
+  }
+
+  async #rejected(error: unknown): Promise<void> {
+    this.#rejection = describeThrown(error);
+    this.#drain();
+    // Where no thread could be made, the job may still wait in the pool's own queue.
+    this.#needs.abort(this.#controller);
+    const going = this.#thread === undefined ? this.#unnamed() : [this.#thread];
+    await Promise.all(going.map((thread) => thread.whenExited()));
+    this.#conclude();
+  }
+
+  /** Which thread had the job is not known: it is one of those that are going. */
+  #unnamed(): WatchedThread[] {
+    return [...new Set([...this.#leaving, ...this.#needs.departing()])];
+  }
+
+  #conclude(): void {
+    this.#drain();
+    if (this.#released) return;
+    const error = this.#doubt ?? this.#cause();
+    if (this.#ended) this.#events.late({ kind: 'lost', error });
+    else if (this.#began || this.#doubt !== undefined) this.#end({ kind: 'lost', error });
+    else this.#end({ kind: 'not-started', error: notStarted(error) });
+    this.#release();
+  }
+
+  #cause(): ErrorData {
+    if (this.#thread?.exited === true) return this.#thread.cause;
+    if (this.#stranded !== undefined) return this.#stranded;
+    const why = this.#rejection?.message ?? 'without a word';
+    return codedError('TASK_WORKER_EXITED', `the worker thread ended: ${why}`);
+  }
+
+  /**
+   * Reads what is waiting on the port. A port that has closed has nothing left, and must not be
+   * read: in Node 20 that is a segmentation fault of the whole process.
+   */
+  #drain(): void {
+    if (this.#released || this.#portClosed) return;
+    for (
+      let read = receiveMessageOnPort(this.#port) as { message: unknown } | undefined;
+      read !== undefined;
+      read = receiveMessageOnPort(this.#port) as { message: unknown } | undefined
+    ) {
+      this.#hear(read.message);
+    }
+  }
+
+  #end(ending: Ending): void {
+    this.#ended = true;
+    this.#events.ended(ending);
+  }
+
+  #release(): void {
+    this.#released = true;
+    this.#port.close();
+    this.#needs.released(this);
+    this.#events.released();
+  }
+}
+
+function notStarted(cause: ErrorData): ErrorData {
+  return codedError('TASK_NOT_STARTED', `no thread took the task up: ${cause.message}`, { cause });
+}

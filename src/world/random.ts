@@ -1,0 +1,2 @@
+/** The one door to chance. */
+export const systemRandom = (): number => Math.random();
