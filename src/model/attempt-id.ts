@@ -15,7 +15,9 @@ export function attemptId(procedureNumber: number, counter: number): AttemptId {
       { procedureNumber, counter },
     );
   }
-  return String(BigInt(procedureNumber) * BigInt(TASK_COUNTER_LIMIT) + BigInt(counter)) as AttemptId;
+  return String(
+    BigInt(procedureNumber) * BigInt(TASK_COUNTER_LIMIT) + BigInt(counter),
+  ) as AttemptId;
 }
 
 /** The procedure an attempt belongs to. */

@@ -7,7 +7,8 @@
  */
 import { ReeveError } from './errors.ts';
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** Keys that change an object's prototype when they are assigned; no record may carry one. */
 const POISONOUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);

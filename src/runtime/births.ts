@@ -85,7 +85,11 @@ export class Births {
       this.#firstStep(procedure, fresh, group);
     } catch (error) {
       if (!(error instanceof ReeveError)) throw error;
-      const quarantine = { error: plainError(error), was: 'active' as const, unread: true as const };
+      const quarantine = {
+        error: plainError(error),
+        was: 'active' as const,
+        unread: true as const,
+      };
       const row = { ...procedure.row, status: 'quarantined' as const, quarantine };
       this.#plan?.keep(procedure, group, row);
     }
@@ -114,7 +118,7 @@ export class Births {
       createdAt: now,
       at: now,
     };
-    const ref = population.newRef({ id, number, root, parent: parent?.number }, program);
+    const ref = population.newRef({ id, number, root, parent }, program);
     const procedure = new Procedure({ slot, program, ref, row, snapshot: undefined, json: '' });
     group.create(procedure);
     population.add(procedure);
@@ -141,7 +145,7 @@ export class Births {
     }
     const facts = {
       event: { type: 'xstate.init', input },
-      source: fresh.parent === undefined ? undefined : ref._parent?.id,
+      source: fresh.parent === undefined ? undefined : ref._parent?.sessionId,
       started: true as const,
     };
     if (snapshot.status === 'error') planned = { actions: [], inspection: [] };

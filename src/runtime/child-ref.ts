@@ -39,7 +39,7 @@ export class ChildRef {
   }
 
   get sessionId(): string {
-    return `${this._parent.id}/${this.stored.id}~${this.stored.arming}`;
+    return `${this._parent.sessionId}/${this.stored.id}~${this.stored.arming}`;
   }
 
   get src(): string {
@@ -61,8 +61,8 @@ export class ChildRef {
   get address(): ActorAddress {
     const child = this.procedure;
     return child === undefined
-      ? { procedure: this._parent.id, child: this.stored.id }
-      : { procedure: child.id };
+      ? { procedure: this._parent.sessionId, child: this.stored.id }
+      : child.address;
   }
 
   /** The handle of a child that is a procedure. */

@@ -43,6 +43,8 @@ export interface Step {
   readonly started?: true;
   /** No step of the machine: only `after` is done, nobody hears of it. */
   readonly quiet?: true;
+  /** Observers are not told: a later step of the same commit says more. */
+  muted?: true;
 }
 
 /** A procedure as it stood when the group was sealed. */
@@ -109,6 +111,13 @@ export class CommitGroup implements TableJournal {
   create(procedure: Procedure): void {
     this.created.add(procedure);
     this.touch(procedure);
+  }
+
+  /** The procedure's wait for its children began and ended in this commit: nobody saw it wait. */
+  muteStopping(procedure: Procedure): void {
+    for (const step of this.steps) {
+      if (step.procedure === procedure && step.row.status === 'stopping') step.muted = true;
+    }
   }
 
   /** Takes back a creation whose first step failed. */

@@ -9,6 +9,7 @@ import type { TaskBinding } from '../model/task.ts';
 import type { Reign, Store } from '../store/port.ts';
 import type { Clock } from '../world/clock.ts';
 import { Alarm } from './alarm.ts';
+import { ArmedTimers } from './armed-timers.ts';
 import { Births } from './births.ts';
 import { ChildRef, type ChildHost, type LocalHandle } from './child-ref.ts';
 import { ColdRows } from './cold-rows.ts';
@@ -30,6 +31,7 @@ import { KeyIndex } from './key-index.ts';
 import { LocalActors } from './local-actors.ts';
 import { MailQueue } from './mail-queue.ts';
 import type { RuntimeLog } from './notices.ts';
+import { Passivation } from './passivation.ts';
 import { Population } from './population.ts';
 import { Postman } from './postman.ts';
 import type { Procedure } from './procedure.ts';
@@ -38,7 +40,7 @@ import { Publisher } from './publisher.ts';
 import { recover, type Recovered } from './recovery.ts';
 import { prepareResumption, resumeLocals } from './resumption.ts';
 import { Retention } from './retention.ts';
-import { isTerminal, NONE } from './row.ts';
+import { isTerminal, NONE, type ProcedureRow } from './row.ts';
 import { Settling } from './settling.ts';
 import { StepCases } from './step-cases.ts';
 import { StepPlan } from './step-plan.ts';
@@ -82,6 +84,7 @@ export class Engine implements RefHost, ChildHost {
   readonly queue = new MailQueue();
   readonly counters = new Counters();
   readonly systemIds = new SystemIds();
+  readonly armedTimers = new ArmedTimers(this.timers);
   readonly held = new Map<number, Envelope[]>();
   readonly deadLetters: DeadLetters;
   readonly keys: KeyIndex;
@@ -90,6 +93,7 @@ export class Engine implements RefHost, ChildHost {
   readonly effects: EffectRunner;
   readonly settling: Settling;
   readonly retention: Retention;
+  readonly passivation: Passivation;
   readonly store: Store;
   readonly log: RuntimeLog;
   readonly reign: Reign;
@@ -137,7 +141,9 @@ export class Engine implements RefHost, ChildHost {
       host: this,
       scope: this.plan,
       monotonic: () => clock.monotonic(),
+      populated: () => this.passivation.wake(),
     });
+    this.passivation = new Passivation(this);
     this.locals = new LocalActors({
       post: (envelope) => this.executor.post(envelope),
       input: (procedure, child) => this.#childInput(procedure, child.input),
@@ -182,6 +188,7 @@ export class Engine implements RefHost, ChildHost {
   #assemble(): void {
     const needs: StepperNeeds = {
       ...this.#stepperParts(),
+      follow: (before, after) => this.follow(before, after),
       ledgerOf: (task, src) => this.tasks.ledgerOf(task, src),
       stale: (what, procedure, detail) => {
         this.staleCounts[what]++;
@@ -220,9 +227,12 @@ export class Engine implements RefHost, ChildHost {
       limits: this.limits,
       now: () => this.time.now(),
       publish: (group, sealed) => this.publisher.publish(group, sealed),
-      follow: (procedure, before) => this.systemIds.follow(procedure.row, before),
+      follow: (procedure, before) => this.follow(procedure.row, before),
       uncreate: (procedure) => this.population.remove(procedure),
-      turned: () => this.alarm.set(),
+      turned: () => {
+        this.armedTimers.tidy(this.population, this.directory);
+        this.alarm.set();
+      },
       fatal: (error) => this.fatal(error),
       report: (error) => this.report(error),
     });
@@ -233,7 +243,7 @@ export class Engine implements RefHost, ChildHost {
 
   #stepperParts() {
     const { registry, directory, population, tables, timers, time, plan, queue } = this;
-    const { counters, deadLetters, keys, systemIds, limits, held } = this;
+    const { counters, deadLetters, keys, limits, held } = this;
     return {
       registry,
       directory,
@@ -246,7 +256,6 @@ export class Engine implements RefHost, ChildHost {
       counters,
       deadLetters,
       keys,
-      systemIds,
       limits,
       held,
     };
@@ -281,11 +290,17 @@ export class Engine implements RefHost, ChildHost {
     this.effects.stop();
     this.settling.stop();
     this.retention.stop();
+    this.passivation.stop();
     this.locals.stopAll();
   }
 
   report(error: unknown): void {
     this.log.error({ err: toErrorData(error) }, toErrorData(error).message);
+  }
+
+  follow(before: ProcedureRow | undefined, after: ProcedureRow | undefined): void {
+    this.systemIds.follow(before, after);
+    this.armedTimers.follow(before, after);
   }
 
   // What actor references ask for.
@@ -316,26 +331,43 @@ export class Engine implements RefHost, ChildHost {
     );
   }
 
+  /** The snapshot in the form of XState's own `getPersistedSnapshot`. */
   persistedSnapshot(number: number): unknown {
     const { status, output, error } = this.shownSnapshot(number);
     const procedure = this.population.find(number)?.procedure;
     const row = procedure?.shown?.row ?? procedure?.row;
-    const children = Object.fromEntries(
-      (row?.children ?? NONE).map(({ id, src, systemId }) => [id, { src, systemId }]),
-    );
-    const { state: value, context, historyValue = {} } = row ?? {};
-    return { status, value, context, historyValue, children, output, error };
+    if (procedure?.program.kind === 'logic') return row?.context;
+    const children = (row?.children ?? NONE).map((child) => [
+      child.id,
+      {
+        snapshot:
+          child.number === undefined
+            ? { status: child.ended ? 'done' : 'active', input: child.input }
+            : this.persistedSnapshot(child.number),
+        src: child.src,
+        systemId: child.systemId,
+        syncSnapshot: child.sync ?? false,
+      },
+    ]);
+    const history = Object.entries((row?.historyValue ?? {}) as Record<string, readonly string[]>);
+    return {
+      status,
+      value: row?.state,
+      context: row?.context,
+      historyValue: Object.fromEntries(
+        history.map(([key, ids]) => [key, ids.map((id) => ({ id }))]),
+      ),
+      children: Object.fromEntries(children),
+      output,
+      error,
+    };
   }
 
   send(number: number, event: EventObject): void {
     this.executor.post({ kind: 'mail', to: number, ...this.outsideEvent(number, event) });
   }
 
-  sendDurable(
-    number: number,
-    event: EventObject,
-    { key }: DurableSendOptions = {},
-  ): Promise<void> {
+  sendDurable(number: number, event: EventObject, { key }: DurableSendOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       this.executor.post({
         kind: 'mail',

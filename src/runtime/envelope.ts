@@ -71,9 +71,4 @@ export interface PurgeEnvelope extends EnvelopeBase {
 }
 
 export type Envelope =
-  | MailEnvelope
-  | TimerEnvelope
-  | TaskEndedEnvelope
-  | UpkeepEnvelope
-  | SpawnEnvelope
-  | PurgeEnvelope;
+  MailEnvelope | TimerEnvelope | TaskEndedEnvelope | UpkeepEnvelope | SpawnEnvelope | PurgeEnvelope;

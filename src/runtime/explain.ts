@@ -103,10 +103,13 @@ export function acceptedEvents(procedure: Procedure): readonly string[] {
 }
 
 function words(status: ProcedureStatus, waiting: readonly Waiting[]): string {
-  if (status === 'done' || status === 'error' || status === 'stopped') return `It has ended: ${status}.`;
+  if (status === 'done' || status === 'error' || status === 'stopped')
+    return `It has ended: ${status}.`;
   const parts = waiting.map(inWords);
   const begin = status === 'active' ? 'It waits for' : `It is ${status} and waits for`;
-  return parts.length === 0 ? `It is ${status} and waits for nothing.` : `${begin} ${parts.join('; ')}.`;
+  return parts.length === 0
+    ? `It is ${status} and waits for nothing.`
+    : `${begin} ${parts.join('; ')}.`;
 }
 
 function inWords(wait: Waiting): string {

@@ -50,7 +50,8 @@ export class Inspector {
     const source = step.source === undefined ? undefined : { id: step.source };
     this.send({ type: '@xstate.event', ...base, event: step.event, sourceRef: source });
     for (const event of step.inspection) {
-      if ((event as { type?: unknown }).type === '@xstate.microstep') this.send({ ...base, ...event });
+      if ((event as { type?: unknown }).type === '@xstate.microstep')
+        this.send({ ...base, ...event });
     }
     for (const effect of step.effects) this.send({ ...base, ...actionEvent(effect) });
   }

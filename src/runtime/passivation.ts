@@ -13,23 +13,25 @@ export interface PassivationNeeds {
 export class Passivation {
   readonly #needs: PassivationNeeds;
   #timer: TimerHandle | undefined;
+  #stopped = false;
 
   constructor(needs: PassivationNeeds) {
     this.#needs = needs;
   }
 
-  start(): void {
-    const { clock, limits } = this.#needs;
-    this.#timer = clock.setTimeout(
-      () => {
-        this.sweep();
-        this.start();
-      },
-      Math.max(1, limits.passivateAfterMs),
-    );
+  /** Looks again after a while, and as long as somebody is in memory: an idle runtime sleeps. */
+  wake(): void {
+    if (this.#timer !== undefined || this.#stopped) return;
+    const { clock, limits, population } = this.#needs;
+    this.#timer = clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.sweep();
+      if (population.liveCount > 0) this.wake();
+    }, limits.passivateAfterMs);
   }
 
   stop(): void {
+    this.#stopped = true;
     if (this.#timer !== undefined) this.#needs.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
   }

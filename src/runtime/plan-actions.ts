@@ -6,7 +6,11 @@ import type { EventObject } from 'xstate';
 import { ReeveError } from '../model/errors.ts';
 import { ChildRef } from './child-ref.ts';
 import { encodeValue, type ActorAddress, type Encoded } from './interpreter/actor-refs.ts';
-import { errorActorEvent, type CreatedActor, type ResolvedAction } from './interpreter/internals.ts';
+import {
+  errorActorEvent,
+  type CreatedActor,
+  type ResolvedAction,
+} from './interpreter/internals.ts';
 import type { Procedure } from './procedure.ts';
 import { ProcedureRef } from './procedure-ref.ts';
 import type { RowDraft } from './row-draft.ts';
@@ -97,7 +101,7 @@ export class ActionPlan {
   #sendTo({ to, event, delay, id }: SendParams): void {
     const sent =
       event.type === 'xstate.error'
-        ? errorActorEvent(this.#procedure.id, (event as { data?: unknown }).data)
+        ? errorActorEvent(this.#procedure.ref.id, (event as { data?: unknown }).data)
         : event;
     if (typeof delay === 'number') {
       const { json, refs } = this.#encode(sent, `event '${event.type}'`);

@@ -93,6 +93,11 @@ function ending(next: LiveSnapshot): { output?: Json; error?: Json } {
   return {};
 }
 
+/** The snapshot with its error as it will be after a restart. */
+export function withErrorData(snapshot: LiveSnapshot): LiveSnapshot {
+  return snapshot.status === 'error' ? { ...snapshot, error: errorJson(snapshot.error) } : snapshot;
+}
+
 /** An error as a record keeps it: data, without a stack, which differs between two runs. */
 export function errorJson(error: unknown): Json {
   if (!(error instanceof Error)) {

@@ -13,7 +13,7 @@ import type { LiveSnapshot, Scope } from './interpreter/internals.ts';
 import type { MigratedState, Program } from './interpreter/program.ts';
 import type { Registry } from './interpreter/registry.ts';
 import { Procedure } from './procedure.ts';
-import { ProcedureRef, type RefHost } from './procedure-ref.ts';
+import { ProcedureRef, type RefFacts, type RefHost } from './procedure-ref.ts';
 import { isTerminal, NONE, type ProcedureRow } from './row.ts';
 
 export interface PopulationNeeds {
@@ -23,6 +23,8 @@ export interface PopulationNeeds {
   readonly host: RefHost & ChildHost;
   readonly scope: Scope;
   readonly monotonic: () => number;
+  /** The first procedure has come into memory. */
+  readonly populated: () => void;
 }
 
 /** A hydrated procedure, and what is wrong with its row under the present code, if anything. */
@@ -67,40 +69,33 @@ export class Population {
     const text = this.#needs.cold.get(slot);
     if (text === undefined) return undefined;
     const hydrated = this.#hydrate(slot, text);
-    this.#live.set(slot, hydrated.procedure);
     this.#needs.cold.delete(slot);
+    this.#enter(hydrated.procedure);
     return hydrated;
   }
 
+  /** The handle of a procedure. Does not hydrate: rows may refer to each other in circles. */
   ref(number: number): ProcedureRef | undefined {
-    const { directory, host, registry } = this.#needs;
+    const { directory, host, registry, cold } = this.#needs;
     const slot = directory.slotOfNumber(number);
     if (slot === undefined) return undefined;
     const live = this.#live.get(slot);
     if (live !== undefined) return live.ref;
-    const hydrated = this.find(number)?.procedure;
-    if (hydrated !== undefined) return hydrated.ref;
-    const program = registry.newest(directory.machineOf(slot));
-    if (program === undefined) return undefined;
-    return new ProcedureRef(
-      host,
-      { id: directory.idOf(slot), number, root: number, parent: undefined },
-      program,
-    );
+    const text = cold.get(slot);
+    if (text === undefined) return undefined;
+    const row = JSON.parse(text) as ProcedureRow;
+    return new ProcedureRef(host, row, registry.newest(row.machine) ?? missingProgram(row));
   }
 
   /** Makes a handle for a procedure whose first step is about to be planned. */
-  newRef(
-    facts: { id: string; number: number; root: number; parent: number | undefined },
-    program: Program,
-  ): ProcedureRef {
+  newRef(facts: RefFacts, program: Program): ProcedureRef {
     return new ProcedureRef(this.#needs.host, facts, program);
   }
 
   /** Adds a procedure that has just taken its first step; hidden until its commit. */
   add(procedure: Procedure): void {
     procedure.usedAt = this.#needs.monotonic();
-    this.#live.set(procedure.slot, procedure);
+    this.#enter(procedure);
   }
 
   remove(procedure: Procedure): void {
@@ -130,6 +125,11 @@ export class Population {
     return count;
   }
 
+  #enter(procedure: Procedure): void {
+    this.#live.set(procedure.slot, procedure);
+    if (this.#live.size === 1) this.#needs.populated();
+  }
+
   #hydrate(slot: number, text: string): Hydrated {
     const { registry, host, monotonic } = this.#needs;
     const stored = parseJson(text, 'a procedure') as unknown as ProcedureRow;
@@ -143,8 +143,7 @@ export class Population {
       unfit = error;
     }
     program ??= registry.newest(row.machine) ?? missingProgram(row);
-    const { id, number, root } = row;
-    const ref = new ProcedureRef(host, { id, number, root, parent: row.parent?.number }, program);
+    const ref = new ProcedureRef(host, row, program);
     let snapshot: LiveSnapshot | undefined;
     if (unfit === undefined) {
       try {
@@ -201,12 +200,12 @@ export class Population {
     self: ProcedureRef,
     children: Readonly<Record<string, AnyActorRef>> | undefined,
   ): unknown {
-    if (address.procedure === self.id) {
+    if (address.procedure === self.sessionId) {
       return address.child === undefined ? self : children?.[address.child];
     }
     for (const child of Object.values(children ?? {})) {
       const own = (child as unknown as Partial<ChildRef>).procedure;
-      if (own?.id === address.procedure) return child;
+      if (own?.sessionId === address.procedure) return child;
     }
     const slot = this.#needs.directory.slotOf(address.procedure);
     if (slot === undefined) return undefined;

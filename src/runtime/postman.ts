@@ -59,8 +59,12 @@ export class Postman {
     const { row } = procedure;
     if (row.parent === undefined) return;
     const { number, child, arming } = row.parent;
-    const snapshot = { status: row.status, value: row.state, context: row.context };
-    const event = { type: `xstate.snapshot.${child}`, snapshot };
+    // Logic other than a machine keeps its whole snapshot as the context.
+    const snapshot =
+      procedure.program.kind === 'logic'
+        ? row.context
+        : { status: row.status, value: row.state, context: row.context };
+    const event = { type: `xstate.snapshot.${child}`, snapshot } as const;
     const refs = row.refs ? { refs: true as const } : {};
     this.post({ to: number, child, arming, event, json: event, ...refs }, row.id, group);
   }

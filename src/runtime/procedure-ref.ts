@@ -25,12 +25,22 @@ export interface RefHost extends SystemHost {
   refOfNumber(number: number): ProcedureRef | undefined;
 }
 
+/** Where a handle points. */
+export interface RefFacts {
+  readonly id: string;
+  readonly number: number;
+  readonly root: number;
+  readonly parent?: { readonly number: number; readonly child: string } | undefined;
+}
+
 /** XState's numbers for an actor's `_processingStatus`. */
 const RUNNING = 1;
 const STOPPED = 2;
 
 export class ProcedureRef {
+  /** As in XState: a child has the id its parent gave it. */
   readonly id: string;
+  /** Id of the procedure, by which the runtime knows it. */
   readonly sessionId: string;
   readonly number: number;
   readonly root: number;
@@ -39,17 +49,13 @@ export class ProcedureRef {
   readonly #parent: number | undefined;
   #system: DurableSystem | undefined;
 
-  constructor(
-    host: RefHost,
-    facts: { id: string; number: number; root: number; parent: number | undefined },
-    program: Program,
-  ) {
+  constructor(host: RefHost, facts: RefFacts, program: Program) {
     this.#host = host;
-    this.id = facts.id;
+    this.id = facts.parent?.child ?? facts.id;
     this.sessionId = facts.id;
     this.number = facts.number;
     this.root = facts.root;
-    this.#parent = facts.parent;
+    this.#parent = facts.parent?.number;
     this.src = program.machine ?? program.key;
   }
 
@@ -58,7 +64,7 @@ export class ProcedureRef {
   }
 
   get address(): ActorAddress {
-    return { procedure: this.id };
+    return { procedure: this.sessionId };
   }
 
   get system(): DurableSystem {

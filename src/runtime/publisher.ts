@@ -108,7 +108,7 @@ export class Publisher {
     for (const after of step.after) this.#after(procedure, after);
     if (step.quiet) return;
     for (const event of step.emits) watchers.emit(procedure.number, event);
-    if (snapshot !== undefined) watchers.tell(procedure.number, snapshot);
+    if (snapshot !== undefined && !step.muted) watchers.tell(procedure.number, snapshot);
     if (inspector.active) inspector.after(step);
     this.#needs.noticed(step);
   }

@@ -16,7 +16,6 @@ import type { Population } from './population.ts';
 import type { Retention } from './retention.ts';
 import { envelopeOf } from './postman.ts';
 import { isTerminal, type DeadLetter, type ProcedureRow, type StoredMail } from './row.ts';
-import type { SystemIds } from './system-ids.ts';
 import { TABLE_PREFIX, type Tables } from './tables.ts';
 import type { TimerQueue } from './timer-queue.ts';
 
@@ -30,8 +29,9 @@ export interface RecoveryNeeds {
   readonly counters: Counters;
   readonly deadLetters: DeadLetters;
   readonly keys: KeyIndex;
-  readonly systemIds: SystemIds;
   readonly retention: Retention;
+  /** What is derived from the rows takes a new one in. */
+  follow(before: undefined, after: ProcedureRow): void;
 }
 
 export interface Recovered {
@@ -113,12 +113,12 @@ class Loader {
   }
 
   #procedure(text: string): void {
-    const { population, timers, counters, systemIds, retention } = this.#needs;
+    const { population, timers, counters, retention } = this.#needs;
     const row = parseJson(text, 'a procedure') as unknown as ProcedureRow;
     const slot = population.load(row, text);
     counters.seen(row.number, 0);
     if (row.parent !== undefined) this.#children.push({ slot, parent: row.parent.number });
-    systemIds.follow(undefined, row);
+    this.#needs.follow(undefined, row);
     if (isTerminal(row.status)) retention.ended(row);
     for (const { due } of row.timers ?? []) timers.add(due, slot);
     if (this.#hasWork(row)) this.#resuming.push(row.number);

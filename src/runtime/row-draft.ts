@@ -140,10 +140,14 @@ export class RowDraft {
 
   #limit(code: 'EFFECTS_LIMIT' | 'TIMERS_LIMIT' | 'CHILDREN_LIMIT', n: number, max: number): void {
     if (n <= max) return;
-    throw new ReeveError(code, `procedure '${this.before.id}' would have ${n}; the limit is ${max}`, {
-      procedure: this.before.id,
-      limit: max,
-    });
+    throw new ReeveError(
+      code,
+      `procedure '${this.before.id}' would have ${n}; the limit is ${max}`,
+      {
+        procedure: this.before.id,
+        limit: max,
+      },
+    );
   }
 }
 

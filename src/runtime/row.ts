@@ -14,13 +14,7 @@ import type { Json } from '../model/json.ts';
  * - `done`, `error`, `stopped`: terminal, for ever.
  * - `quarantined`: cannot go on under the present code; keeps its state and its mail.
  */
-export type ProcedureStatus =
-  | 'active'
-  | 'stopping'
-  | 'done'
-  | 'error'
-  | 'stopped'
-  | 'quarantined';
+export type ProcedureStatus = 'active' | 'stopping' | 'done' | 'error' | 'stopped' | 'quarantined';
 
 export const STATUSES: readonly ProcedureStatus[] = [
   'active',

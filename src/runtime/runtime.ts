@@ -25,7 +25,6 @@ import type { MachineEntry } from './interpreter/registry.ts';
 import type { Program } from './interpreter/program.ts';
 import { Listing, type ListPage, type ListQuery } from './listing.ts';
 import { standardLog, type RuntimeLog } from './notices.ts';
-import { Passivation } from './passivation.ts';
 import type { DurableSendOptions, ProcedureRef } from './procedure-ref.ts';
 import { isTerminal, type DeadLetter, type ProcedureStatus } from './row.ts';
 
@@ -145,7 +144,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 export class Runtime {
   readonly #engine: Engine;
   readonly #listing: Listing;
-  readonly #passivation: Passivation;
   #spawned = 0;
   #closing: Promise<void> | undefined;
 
@@ -157,8 +155,6 @@ export class Runtime {
       (machine, state) => tagsOf(engine.registry.newest(machine), state),
       engine.limits.listPageMax,
     );
-    this.#passivation = new Passivation(engine);
-    this.#passivation.start();
   }
 
   /**
@@ -184,7 +180,8 @@ export class Runtime {
       given === undefined
         ? { json: undefined, refs: false }
         : encodeValue(given, 'input', () => undefined);
-    const input = json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as typeof json);
+    const input =
+      json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as typeof json);
     await new Promise<void>((resolve, reject) => {
       engine.executor.post({
         kind: 'spawn',
@@ -318,9 +315,9 @@ export class Runtime {
   }
 
   /** XState's inspection events from now on. */
-  inspect(
-    observer: ((event: InspectionEvent) => void) | Observer<InspectionEvent>,
-  ): { unsubscribe(): void } {
+  inspect(observer: ((event: InspectionEvent) => void) | Observer<InspectionEvent>): {
+    unsubscribe(): void;
+  } {
     return this.#engine.inspector.add(observer);
   }
 
@@ -354,7 +351,6 @@ export class Runtime {
 
   async #close(): Promise<void> {
     const engine = this.#engine;
-    this.#passivation.stop();
     if (!engine.executor.halted) {
       await drained(engine);
       engine.executor.halt();

@@ -11,7 +11,13 @@ import { XSTATE_STOP } from './interpreter/internals.ts';
 import { envelopeOf, type Postman } from './postman.ts';
 import type { Procedure } from './procedure.ts';
 import type { RowDraft } from './row-draft.ts';
-import { NONE, type StoredChild, type StoredMail, type StoredTask, type StoredTimer } from './row.ts';
+import {
+  NONE,
+  type StoredChild,
+  type StoredMail,
+  type StoredTask,
+  type StoredTimer,
+} from './row.ts';
 import type { StepPlan } from './step-plan.ts';
 import type { StepperNeeds } from './stepper-needs.ts';
 

@@ -124,8 +124,7 @@ export class StepChildren implements ChildPlan {
             const child = this.of(ref);
             return child && { procedure: this.#procedure.id, child: child.id };
           });
-    const number =
-      logic.kind === 'procedure' ? this.#needs.counters.nextProcedure() : undefined;
+    const number = logic.kind === 'procedure' ? this.#needs.counters.nextProcedure() : undefined;
     const before = this.#draft.children.find((own) => own.id === id);
     if (before !== undefined) this.stopChild(before);
     const child = this.#draft.addChild({

@@ -11,7 +11,7 @@ import type { LiveSnapshot } from './interpreter/internals.ts';
 import { encodeValue } from './interpreter/actor-refs.ts';
 import type { Planned } from './interpreter/plan-scope.ts';
 import { ActionPlan } from './plan-actions.ts';
-import { endSnapshot, historyEntry, rowOf, upkeepRow } from './plan-row.ts';
+import { endSnapshot, withErrorData, historyEntry, rowOf, upkeepRow } from './plan-row.ts';
 import type { Postman } from './postman.ts';
 import type { Procedure } from './procedure.ts';
 import { RowDraft } from './row-draft.ts';
@@ -88,7 +88,7 @@ export class StepPlan {
     group: CommitGroup,
   ): void {
     const now = this.#needs.time.now();
-    const { snapshot: next, starts } = this.#refillSet(procedure, decided);
+    const { snapshot: next, starts } = this.#refillSet(procedure, withErrorData(decided));
     const ending = next.status !== 'active';
     const children = new StepChildren(
       this.#needs,
@@ -96,8 +96,9 @@ export class StepPlan {
       draft,
       ending ? {} : (next.children as Record<string, AnyActorRef> | undefined),
     );
+    const living = draft.children;
     const actions = this.#planActions(procedure, draft, next, planned, children, now);
-    const awaiting = ending ? this.#endChildren(procedure, draft, children) : [];
+    const awaiting = ending ? this.#endChildren(procedure, draft, children, living) : [];
     const row = this.#makeRow(procedure, draft, next, awaiting, facts, now, children);
     const json = this.#checkedJson(row);
     const journal = new StepJournal();
@@ -124,7 +125,7 @@ export class StepPlan {
     group: CommitGroup,
   ): void {
     group.touch(procedure);
-    this.#needs.systemIds.follow(procedure.row, row);
+    this.#needs.follow(procedure.row, row);
     procedure.row = row;
     procedure.snapshot = snapshot;
     procedure.json = json;
@@ -183,6 +184,7 @@ export class StepPlan {
     };
     const snapshot = procedure.snapshot && endSnapshot(procedure.snapshot, ended);
     this.setHead(procedure, ended, snapshot, JSON.stringify(ended), group);
+    group.muteStopping(procedure);
     this.#enter(procedure, draft, { event: { type: 'reeve.ended' } }, NOTHING, group);
     this.#postman.tellParent(procedure, group);
   }
@@ -214,13 +216,17 @@ export class StepPlan {
   }
 
   /** Everything below an ending procedure is told to stop; returns the procedures to wait for. */
-  #endChildren(procedure: Procedure, draft: RowDraft, children: StepChildren): number[] {
-    const awaiting: number[] = [];
+  #endChildren(
+    procedure: Procedure,
+    draft: RowDraft,
+    children: StepChildren,
+    living: readonly StoredChild[],
+  ): number[] {
     draft.timers = [];
-    for (const child of [...draft.children]) {
-      if (child.number !== undefined && !child.ended) awaiting.push(child.number);
-      children.stopChild(child);
-    }
+    const awaiting = living.flatMap(({ number, ended }) =>
+      number === undefined || ended ? [] : [number],
+    );
+    for (const child of draft.children) children.stopChild(child);
     if (procedure.program.kind === 'set') {
       for (const number of this.#needs.runningChildren(procedure)) {
         awaiting.push(number);

@@ -10,7 +10,7 @@ import type { KeyIndex } from './key-index.ts';
 import type { MailQueue } from './mail-queue.ts';
 import type { Population } from './population.ts';
 import type { Procedure } from './procedure.ts';
-import type { SystemIds } from './system-ids.ts';
+import type { ProcedureRow } from './row.ts';
 import type { Tables } from './tables.ts';
 import type { TimerQueue } from './timer-queue.ts';
 
@@ -36,8 +36,9 @@ export interface StepperNeeds {
   readonly counters: Counters;
   readonly deadLetters: DeadLetters;
   readonly keys: KeyIndex;
-  readonly systemIds: SystemIds;
   readonly limits: StepLimits;
+  /** What is derived from the heads of the rows follows a change. */
+  follow(before: ProcedureRow, after: ProcedureRow): void;
   /** Ledger id of the runner behind a task; throws TASK_NOT_BOUND. */
   ledgerOf(task: string, src: string): string;
   /** An event that came too late for what it was meant for (L16): counted and logged. */

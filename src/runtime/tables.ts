@@ -5,8 +5,10 @@ import { ReeveError, toErrorData } from '../model/errors.ts';
 import { assertJson, type Json } from '../model/json.ts';
 import type { Table, TableAction, TableCaller, TableRow, TableView } from '../model/table.ts';
 
-// The package is CommonJS: its class is the module's `default`, as Node and TypeScript see it.
-const BTree = BTreeModule.default;
+// The package is CommonJS: its class is the module's `default`, which some loaders unwrap.
+type Classes = typeof BTreeModule;
+const BTree =
+  (BTreeModule as Partial<Classes>).default ?? (BTreeModule as unknown as Classes['default']);
 type Rows = InstanceType<typeof BTreeModule.default<string, Json>>;
 
 /** Where changes of a step are written down. */

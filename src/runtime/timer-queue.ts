@@ -2,8 +2,8 @@
  * Due times of all durable timers: a binary heap in typed arrays (12 bytes a timer, no objects).
  *
  * The queue only says "look at this slot now"; which of the procedure's timers is due, and whether
- * it is still the one that was armed, its row decides. So entries of cancelled timers may stay
- * until their time comes, and do no harm.
+ * it is still the one that was armed, its row decides. So entries of cancelled timers may stay until
+ * their time comes; when they outnumber the living ones, the runtime has them dropped.
  */
 export class TimerQueue {
   #due = new Float64Array(1024);
@@ -51,6 +51,20 @@ export class TimerQueue {
     this.#due[at] = due;
     this.#slot[at] = moved;
     return slot;
+  }
+
+  /** Drops the entries of some slots; whoever asks puts their living timers back with `add`. */
+  drop(isDropped: (slot: number) => boolean): void {
+    const size = this.#size;
+    const due = this.#due;
+    const slots = this.#slot;
+    this.#due = new Float64Array(Math.max(1024, size));
+    this.#slot = new Int32Array(Math.max(1024, size));
+    this.#size = 0;
+    for (let i = 0; i < size; i++) {
+      const slot = slots[i] ?? 0;
+      if (!isDropped(slot)) this.add(due[i] ?? 0, slot);
+    }
   }
 
   #move(from: number, to: number): void {

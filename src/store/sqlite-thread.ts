@@ -16,6 +16,9 @@ import type {
   WriterRequest,
 } from './sqlite-messages.ts';
 
+/** Built, the programs are `.js` beside this module; else they are the `.ts` they are. */
+const RUNS_FROM_SOURCE = import.meta.url.endsWith('.ts');
+
 export interface ThreadListener {
   /** The oldest append is acknowledged. */
   readonly appended: () => void;
@@ -111,13 +114,12 @@ export class StoreThread {
   }
 }
 
-/** Under a TypeScript loader the programs are `.ts` too, and need the loader as well. */
 function startWorker(program: StoreProgram, data: StoreThreadData): Worker {
-  const typescript = import.meta.url.endsWith('.ts');
-  const url = new URL(`./${program}${typescript ? '.ts' : '.js'}`, import.meta.url);
-  return new Worker(url, {
-    name: program,
-    workerData: data,
-    ...(typescript ? { execArgv: ['--import', 'tsx'] } : {}),
-  });
+  const url = new URL(`./${program}${RUNS_FROM_SOURCE ? '.ts' : '.js'}`, import.meta.url);
+  const options = { name: program, workerData: data };
+  if (!RUNS_FROM_SOURCE || 'typescript' in process.features) return new Worker(url, options);
+  // Loaders do not reach into threads on Node 20: the thread has to ask for its own.
+  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
+  const preload = encodeURIComponent(`import{register}from${loader};register()`);
+  return new Worker(url, { ...options, execArgv: ['--import', `data:text/javascript,${preload}`] });
 }

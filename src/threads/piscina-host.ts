@@ -1,14 +1,16 @@
 /**
- * Threads by Piscina, one job per thread at a time. Piscina starts, reuses and replaces them; the
- * exit of each is watched here, because its promise settles before the thread has ended.
+ * Threads by Piscina, one job per thread at a time. Piscina starts, reuses and replaces them; which
+ * thread gets which job is chosen here, and the exit of each thread is watched here, because
+ * Piscina's promise settles before the thread has ended.
  *
  * Threads are not parked between jobs (`atomics: 'disabled'`): what a task left behind dies of its
  * own error at once, and not in the middle of the next job.
  */
-import { Piscina } from 'piscina';
+import { Piscina, queueOptionsSymbol } from 'piscina';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { ThreadExecution, type ExecutionNeeds } from './thread-execution.ts';
+import { OrderQueue } from './order-queue.ts';
 import type { TaskOrder } from './task-wire.ts';
+import { type ExecutionNeeds, ThreadExecution } from './thread-execution.ts';
 import type { Execution, ExecutionEvents, ThreadHost, ThreadJob } from './thread-host.ts';
 import { WatchedThread } from './watched-thread.ts';
 
@@ -24,9 +26,14 @@ export interface PiscinaHostOptions {
   readonly execArgv: readonly string[] | undefined;
 }
 
+type LoadBalancer = NonNullable<
+  NonNullable<ConstructorParameters<typeof Piscina>[0]>['loadBalancer']
+>;
+
 export class PiscinaHost implements ThreadHost {
   readonly #pool: Piscina;
   readonly #needs: ExecutionNeeds;
+  readonly #orders = new OrderQueue();
   readonly #threads = new Map<Worker, WatchedThread>();
   readonly #executions = new Set<ThreadExecution>();
 
@@ -40,6 +47,8 @@ export class PiscinaHost implements ThreadHost {
       idleTimeout: options.idleMs,
       atomics: 'disabled',
       recordTiming: false,
+      taskQueue: this.#orders,
+      loadBalancer: (task, workers) => this.#choose(task, workers),
       ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
       ...(options.execArgv === undefined ? {} : { execArgv: [...options.execArgv] }),
     });
@@ -55,16 +64,13 @@ export class PiscinaHost implements ThreadHost {
       module,
       exportName,
       deadlineMs,
-      run: (order, signal) => this.#run(order, signal),
-      thread: (threadId) => {
-        for (const thread of this.#threads.values()) if (thread.id === threadId) return thread;
-        return undefined;
+      run: (order, execution) => this.#run(order, execution),
+      withdraw: (execution) => {
+        this.#orders.withdraw(execution);
       },
       released: (execution) => {
         this.#executions.delete(execution);
       },
-      abort: (controller) => this.#abort(controller),
-      departing: () => this.#departing(),
     };
   }
 
@@ -86,10 +92,29 @@ export class PiscinaHost implements ThreadHost {
   }
 
   /** Async, because Piscina throws what a thread's constructor throws. */
-  async #run(order: TaskOrder, signal: AbortSignal): Promise<unknown> {
-    const promise = this.#pool.run(order, { transferList: [order.port], signal });
+  async #run(order: TaskOrder, execution: ThreadExecution): Promise<unknown> {
+    const marked = { ...order, [queueOptionsSymbol]: execution };
+    const promise = this.#pool.run(marked, { transferList: [order.port] });
     this.#watch();
     return promise;
+  }
+
+  /** Piscina's load balancer: any thread without a job that is not known to be going. */
+  #choose(...[task, workers]: Parameters<LoadBalancer>): ReturnType<LoadBalancer> {
+    this.#watch();
+    for (const worker of workers) {
+      if (worker.currentUsage > 0 || worker.terminating || worker.destroyed) continue;
+      const thread = this.#threadOf(worker.id);
+      if (thread?.isUsable !== true) continue;
+      (task[queueOptionsSymbol] as ThreadExecution).assigned(thread);
+      return worker;
+    }
+    return null;
+  }
+
+  #threadOf(threadId: number): WatchedThread | undefined {
+    for (const thread of this.#threads.values()) if (thread.id === threadId) return thread;
+    return undefined;
   }
 
   /** Watches threads that Piscina has started since the last time; lets go of those that ended. */
@@ -109,22 +134,5 @@ export class PiscinaHost implements ThreadHost {
   #strandWaiting(dead: WatchedThread): void {
     if (this.#pool.threads.length > 0) return;
     for (const execution of this.#executions) execution.strand(dead.cause);
-  }
-
-  #abort(controller: AbortController): readonly WatchedThread[] {
-    const before = this.#pool.threads;
-    controller.abort();
-    const after = new Set(this.#pool.threads);
-    return this.#watchersOf(before.filter((worker) => !after.has(worker)));
-  }
-
-  #departing(): readonly WatchedThread[] {
-    const pooled = new Set(this.#pool.threads);
-    const gone = [...this.#threads.keys()].filter((worker) => !pooled.has(worker));
-    return this.#watchersOf(gone).filter((thread) => !thread.exited);
-  }
-
-  #watchersOf(workers: readonly Worker[]): WatchedThread[] {
-    return workers.flatMap((worker) => this.#threads.get(worker) ?? []);
   }
 }

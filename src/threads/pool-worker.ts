@@ -3,12 +3,11 @@
  * what it says is plain data of `task-wire.ts`. The report goes over the attempt's own port before
  * the promise settles, so that a settled promise finds the report waiting.
  */
-import { threadId } from 'node:worker_threads';
 import type { ErrorData } from '../model/errors.ts';
-import { assertJson } from '../model/json.ts';
 import { systemClock } from '../world/clock.ts';
 import { codedError, describeThrown } from './describe-thrown.ts';
 import { type TaskFunction, ThreadContext } from './task-context.ts';
+import { reportReturned, reportThrown } from './task-report.ts';
 import {
   type TaskOrder,
   type TaskReceipt,
@@ -17,9 +16,6 @@ import {
   WIRE_VERSION,
 } from './task-wire.ts';
 
-/** Most bytes of a task's output as JSON text. */
-const OUTPUT_BYTES_MAX = 1024 * 1024;
-
 /** Called by Piscina; see the header. */
 export async function runTask(order: TaskOrder): Promise<TaskReceipt> {
   const { port, attempt, deadlineMs } = order;
@@ -27,7 +23,7 @@ export async function runTask(order: TaskOrder): Promise<TaskReceipt> {
   const post = (message: ThreadMessage): void => {
     port.postMessage(message);
   };
-  post({ ...stamp, kind: 'started', threadId });
+  post({ ...stamp, kind: 'started' });
   const clock = systemClock();
   const context = new ThreadContext({
     attempt,
@@ -47,20 +43,18 @@ export async function runTask(order: TaskOrder): Promise<TaskReceipt> {
 }
 
 async function reportOf(order: TaskOrder, context: ThreadContext): Promise<ThreadReport> {
+  if (context.cancelled()) return { kind: 'stopped' };
   let run: TaskFunction<unknown, unknown>;
   try {
     run = await load(order);
   } catch (thrown) {
     return { kind: 'fail', error: moduleError(order, describeThrown(thrown)) };
   }
-  let output: unknown;
   try {
-    output = await run(JSON.parse(order.input), context);
+    return reportReturned(await run(JSON.parse(order.input), context));
   } catch (thrown) {
-    if (context.isStop(thrown)) return { kind: 'stopped' };
-    return { kind: 'fail', error: describeThrown(thrown) };
+    return reportThrown(thrown, context);
   }
-  return outputReport(output);
 }
 
 async function load(order: TaskOrder): Promise<TaskFunction<unknown, unknown>> {
@@ -68,24 +62,6 @@ async function load(order: TaskOrder): Promise<TaskFunction<unknown, unknown>> {
   const run = Object.hasOwn(module, order.exportName) ? module[order.exportName] : undefined;
   if (typeof run === 'function') return run as TaskFunction<unknown, unknown>;
   throw new TypeError(`the module exports no function '${order.exportName}'`);
-}
-
-/** A function that returns nothing has the output null. */
-function outputReport(output: unknown): ThreadReport {
-  try {
-    const value = output ?? null;
-    assertJson(value, 'output');
-    const text = JSON.stringify(value);
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= OUTPUT_BYTES_MAX) return { kind: 'success', output: text };
-    const message = `the output has ${bytes} bytes of JSON; the limit is ${OUTPUT_BYTES_MAX}`;
-    const limits = { bytes, limit: OUTPUT_BYTES_MAX };
-    return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, limits) };
-  } catch (thrown) {
-    const cause = describeThrown(thrown);
-    const message = `the output cannot be carried: ${cause.message}`;
-    return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, { cause }) };
-  }
 }
 
 function moduleError(order: TaskOrder, cause: ErrorData): ErrorData {

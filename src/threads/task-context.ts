@@ -96,13 +96,17 @@ export class ThreadContext implements TaskContext {
     }
   };
 
-  /** True when `thrown` is how a task gives up because it was asked to. */
+  /** True when `thrown` is how a task gives up because it was asked to. Never throws. */
   isStop(thrown: unknown): boolean {
     if (!this.cancelled()) return false;
     if (thrown === this.signal.reason) return true;
     if (typeof thrown !== 'object' || thrown === null) return false;
-    const { name, cause } = thrown as { name?: unknown; cause?: unknown };
-    return name === 'AbortError' || cause === this.signal.reason;
+    try {
+      const { name, cause } = thrown as { name?: unknown; cause?: unknown };
+      return name === 'AbortError' || cause === this.signal.reason;
+    } catch {
+      return false;
+    }
   }
 
   /** The task has ended: its last progress leaves, and nothing after it. */

@@ -37,7 +37,7 @@ interface Stamp {
 /** Thread to pool, over the attempt's own port, in this order: started, progress*, one report. */
 export type ThreadMessage = Stamp &
   (
-    | { readonly kind: 'started'; readonly threadId: number }
+    | { readonly kind: 'started' }
     | { readonly kind: 'progress'; readonly progress: string }
     | ThreadReport
   );
@@ -58,7 +58,7 @@ export interface TaskReceipt extends Stamp {
 
 /** A thread's message, read. `breach`: it broke the protocol, and its word is worth nothing. */
 export type Heard =
-  | { readonly kind: 'started'; readonly threadId: number }
+  | { readonly kind: 'started' }
   | { readonly kind: 'progress'; readonly progress: Json }
   | { readonly kind: 'report'; readonly ending: Ending }
   | { readonly kind: 'breach'; readonly error: ErrorData };
@@ -69,9 +69,7 @@ export function readThreadMessage(message: unknown, attempt: string): Heard {
   const said = message as Partial<Record<string, unknown>>;
   switch (said.kind) {
     case 'started':
-      return typeof said.threadId === 'number'
-        ? { kind: 'started', threadId: said.threadId }
-        : breach('started without a thread id');
+      return { kind: 'started' };
     case 'progress': {
       const read = readJson(said.progress);
       if (read === undefined) return breach('progress is not JSON text');

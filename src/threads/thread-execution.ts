@@ -28,14 +28,12 @@ export interface ExecutionNeeds {
   readonly module: string;
   readonly exportName: string;
   readonly deadlineMs: number | null;
-  run(order: TaskOrder, signal: AbortSignal): Promise<unknown>;
-  thread(threadId: number): WatchedThread | undefined;
+  /** Gives the order to a thread, now or later; `assigned` tells to which. */
+  run(order: TaskOrder, execution: ThreadExecution): Promise<unknown>;
+  /** Takes an order back that no thread has been given. Its promise settles no more. */
+  withdraw(execution: ThreadExecution): void;
   /** The execution is over; nothing of it is needed any more. */
   released(execution: ThreadExecution): void;
-  /** Aborts, and gives the threads that the pool let go of because of it. */
-  abort(controller: AbortController): readonly WatchedThread[];
-  /** Threads that the pool let go of and whose exit is not yet seen. */
-  departing(): readonly WatchedThread[];
 }
 
 export class ThreadExecution implements Execution, ThreadOwner {
@@ -44,14 +42,11 @@ export class ThreadExecution implements Execution, ThreadOwner {
   readonly #needs: ExecutionNeeds;
   readonly #port: MessagePort;
   readonly #flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  readonly #controller = new AbortController();
   #thread: WatchedThread | undefined;
-  #leaving: readonly WatchedThread[] = [];
   /** What makes the thread's word worth nothing. */
   #doubt: ErrorData | undefined;
-  /** Why no thread was left to take the job up. */
+  /** Why no thread took the job up. */
   #stranded: ErrorData | undefined;
-  #rejection: ErrorData | undefined;
   #began = false;
   #portClosed = false;
   #killed = false;
@@ -85,19 +80,20 @@ export class ThreadExecution implements Execution, ThreadOwner {
       flag: this.#flag,
       port: port2,
     };
-    needs.run(order, this.#controller.signal).then(
+    needs.run(order, this).then(
       (value) => {
         this.#returned(value);
       },
       (error: unknown) => {
-        void this.#rejected(error);
+        void this.#rejected(describeThrown(error));
       },
     );
   }
 
-  /** True while no thread is known to have taken the job up. */
-  get isWaiting(): boolean {
-    return !this.#began && !this.#ended && this.#rejection === undefined;
+  /** The pool has chosen the thread. */
+  assigned(thread: WatchedThread): void {
+    this.#thread = thread;
+    thread.giveTo(this);
   }
 
   ask(reason: StopReason): void {
@@ -113,29 +109,35 @@ export class ThreadExecution implements Execution, ThreadOwner {
     if (this.#ended !== hadEnded) return;
     this.#killed = true;
     if (this.#thread !== undefined) this.#thread.terminate();
-    else this.#leaving = this.#needs.abort(this.#controller);
+    else this.#conclude();
   }
 
-  /** No thread is left that could take the job up. */
+  /** No thread is left that could be given the job. */
   strand(cause: ErrorData): void {
-    if (!this.isWaiting) return;
+    if (this.#thread !== undefined || this.#released) return;
     this.#stranded = cause;
-    this.kill();
+    this.#conclude();
   }
 
   threadEnded(): void {
-    if (!this.#released) {
-      this.#conclude();
-    } else if (this.#thread?.endedSuddenly === true) {
-      this.#events.late({ kind: 'lost', error: this.#thread.cause });
+    const thread = this.#thread;
+    if (this.#released) {
+      if (thread?.endedSuddenly === true) {
+        this.#events.late({ kind: 'lost', error: thread.cause });
+      }
+      return;
     }
+    this.#conclude();
+    if (!this.#began) thread?.blameFormerOwner();
   }
 
   #hear(message: unknown): void {
     const heard = readThreadMessage(message, this.#job.attempt);
     switch (heard.kind) {
       case 'started':
-        this.#start(heard.threadId);
+        if (this.#began) return;
+        this.#began = true;
+        this.#events.started();
         return;
       case 'progress':
         if (!this.#ended) this.#events.progress(heard.progress);
@@ -149,17 +151,6 @@ export class ThreadExecution implements Execution, ThreadOwner {
     }
   }
 
-  #start(threadId: number): void {
-    if (this.#began) return;
-    this.#began = true;
-    this.#thread = this.#needs.thread(threadId);
-    if (this.#thread !== undefined) {
-      this.#thread.owner = this;
-      if (this.#killed) this.#thread.terminate();
-    }
-    this.#events.started();
-  }
-
   #breach(error: ErrorData): void {
     if (this.#ended) {
       this.#events.late({ kind: 'lost', error });
@@ -171,35 +162,30 @@ export class ThreadExecution implements Execution, ThreadOwner {
 
   #returned(value: unknown): void {
     this.#drain();
-    if (this.#ended) {
-      if (!isReceipt(value, this.#job.attempt)) {
-        const error = protocolError('the thread returned something else than its receipt');
-        this.#events.late({ kind: 'lost', error });
-      }
-      this.#release();
+    if (!this.#ended) {
+      this.#breach(protocolError('the thread returned without a report'));
       return;
     }
-    this.#doubt ??= protocolError('the thread returned without a report');
-    // Without a thread's name there is none to end, and the entry has let go of the job.
-    if (this.#thread === undefined || this.#thread.exited) this.#conclude();
-    else this.kill();
+    if (!isReceipt(value, this.#job.attempt)) {
+      this.#breach(protocolError('the thread returned something else than its receipt'));
+    }
+    this.#release();
   }
 
-  async #rejected(error: unknown): Promise<void> {
-    this.#rejection = describeThrown(error);
+  async #rejected(error: ErrorData): Promise<void> {
     this.#drain();
-    // Where no thread could be made, the job may still wait in the pool's own queue.
-    this.#needs.abort(this.#controller);
-    const going = this.#thread === undefined ? this.#unnamed() : [this.#thread];
-    await Promise.all(going.map((thread) => thread.whenExited()));
+    const thread = this.#thread;
+    if (thread === undefined) {
+      this.strand(error);
+      return;
+    }
+    // The pool keeps the thread: its entry itself has thrown, which it never does.
+    if (thread.isUsable) this.#breach(protocolError(`the thread's entry threw: ${error.message}`));
+    await thread.whenExited();
     this.#conclude();
   }
 
-  /** Which thread had the job is not known: it is one of those that are going. */
-  #unnamed(): WatchedThread[] {
-    return [...new Set([...this.#leaving, ...this.#needs.departing()])];
-  }
-
+  /** Nothing runs the job any more, and nothing will. */
   #conclude(): void {
     this.#drain();
     if (this.#released) return;
@@ -211,10 +197,8 @@ export class ThreadExecution implements Execution, ThreadOwner {
   }
 
   #cause(): ErrorData {
-    if (this.#thread?.exited === true) return this.#thread.cause;
-    if (this.#stranded !== undefined) return this.#stranded;
-    const why = this.#rejection?.message ?? 'without a word';
-    return codedError('TASK_WORKER_EXITED', `the worker thread ended: ${why}`);
+    if (this.#thread !== undefined) return this.#thread.cause;
+    return this.#stranded ?? codedError('TASK_WORKER_EXITED', 'no thread was there in time');
   }
 
   /**
@@ -239,6 +223,7 @@ export class ThreadExecution implements Execution, ThreadOwner {
 
   #release(): void {
     this.#released = true;
+    if (this.#thread === undefined) this.#needs.withdraw(this);
     this.#port.close();
     this.#needs.released(this);
     this.#events.released();

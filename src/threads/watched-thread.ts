@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import type { ErrorData } from '../model/errors.ts';
 import { codedError, describeThrown } from './describe-thrown.ts';
 
-/** Who wants to know that the thread has ended: the job that ran on it last. */
+/** Who wants to know that the thread has ended: a job that was given to it. */
 export interface ThreadOwner {
   threadEnded(): void;
 }
@@ -11,16 +11,19 @@ export interface ThreadOwner {
 export class WatchedThread {
   readonly id: number;
   readonly #worker: Worker;
+  readonly #isPooled: () => boolean;
   readonly #waiting: (() => void)[] = [];
   #error: ErrorData | undefined;
   #exitCode: number | undefined;
   #sudden = false;
   #told = false;
-  owner: ThreadOwner | undefined;
+  #owner: ThreadOwner | undefined;
+  #formerOwner: ThreadOwner | undefined;
 
   /** @param isPooled whether the pool still counts on the thread */
   constructor(worker: Worker, isPooled: () => boolean) {
     this.#worker = worker;
+    this.#isPooled = isPooled;
     this.id = worker.threadId;
     worker.on('error', (error) => {
       this.#error = describeThrown(error);
@@ -31,8 +34,8 @@ export class WatchedThread {
       this.#exitCode = code;
     });
     worker.on('exit', () => {
-      this.owner?.threadEnded();
       for (const run of this.#waiting.splice(0)) run();
+      this.#owner?.threadEnded();
     });
   }
 
@@ -45,12 +48,29 @@ export class WatchedThread {
     return this.#sudden;
   }
 
+  /** True when nothing is known that keeps it from taking up a job. */
+  get isUsable(): boolean {
+    return !this.exited && !this.#told && this.#error === undefined && this.#isPooled();
+  }
+
   /** Resolves once the exit has been seen. */
   whenExited(): Promise<void> {
     if (this.exited) return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
     });
+  }
+
+  /** The thread's job from now on. The one before may still hear that the thread died of it. */
+  giveTo(owner: ThreadOwner): void {
+    this.#formerOwner = this.#owner;
+    this.#owner = owner;
+  }
+
+  /** The owner had no part in the thread's end: whatever the job before left behind did it. */
+  blameFormerOwner(): void {
+    this.#formerOwner?.threadEnded();
+    this.#formerOwner = undefined;
   }
 
   terminate(): void {

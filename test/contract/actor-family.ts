@@ -126,17 +126,6 @@ const parentAndChild: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a parent that fails stops its other children',
-    inOneProcess: 'ref of a child',
-    machine: machines.careless,
-    async run(actor) {
-      const ann = actor.child('ann');
-      expect(ann?.getSnapshot().status).toBe('active');
-      await actor.send(TO('FAIL'));
-      expect(ann?.getSnapshot().status).toBe('stopped');
-    },
-  },
-  {
     name: 'a child’s done that the parent has no answer to changes nothing',
     machine: machines.careless,
     async run(actor) {
@@ -183,17 +172,6 @@ const families: readonly Behaviour[] = [
       expect(youngest?.getSnapshot().status).toBe('stopped');
       expect(actor.said('middle')).toEqual(['+middle']);
       expect(actor.said('youngest')).toEqual(['+youngest']);
-    },
-  },
-  {
-    name: 'three deep: the end of the root stops all below it',
-    inOneProcess: 'ref of a child',
-    machine: machines.grandparents,
-    async run(actor) {
-      const youngest = actor.child('middle', 'youngest');
-      await actor.send('END');
-      expect(actor.snapshot.status).toBe('done');
-      expect(youngest?.getSnapshot().status).toBe('stopped');
     },
   },
   {

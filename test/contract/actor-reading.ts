@@ -5,6 +5,7 @@ import type { Behaviour } from './actor-driver.ts';
 import * as machines from './machines-reading.ts';
 
 const input = { to: 'Lima' };
+const STOP = { type: 'STOP', at: 'Panama' };
 
 interface Heard {
   readonly lines: unknown[];
@@ -41,8 +42,14 @@ const observers: readonly Behaviour[] = [
       const lone = actor.ref.subscribe((snapshot) => late.observer.next(snapshot));
       await actor.send('SAIL');
       lone.unsubscribe();
-      await actor.send('ARRIVE');
-      expect(early.lines).toEqual([{ moving: 'road' }, { moving: 'sea' }, 'arrived', 'complete']);
+      await actor.send(STOP, 'ARRIVE');
+      expect(early.lines).toEqual([
+        { moving: 'road' },
+        { moving: 'sea' },
+        'resting',
+        'arrived',
+        'complete',
+      ]);
       expect(late.lines).toEqual([{ moving: 'sea' }]);
     },
   },
@@ -51,7 +58,7 @@ const observers: readonly Behaviour[] = [
     machine: machines.parcel,
     input,
     async run(actor) {
-      await actor.send('SHIP', 'ARRIVE');
+      await actor.send('SHIP', STOP, 'ARRIVE');
       const late = listen();
       await actor.act(() => void actor.ref.subscribe(late.observer));
       expect(late.lines).toEqual(['complete']);
@@ -65,7 +72,7 @@ const observers: readonly Behaviour[] = [
     async run(actor) {
       const early = listen();
       const late = listen();
-      await actor.send('SHIP', { type: 'STOP', at: 'Panama' });
+      await actor.send('SHIP', STOP);
       actor.ref.subscribe(early.observer);
       await actor.send('LOSE');
       await actor.act(() => void actor.ref.subscribe(late.observer));
@@ -108,7 +115,7 @@ const observers: readonly Behaviour[] = [
     machine: machines.parcel,
     input,
     async run(actor) {
-      await actor.send('SHIP', 'ARRIVE');
+      await actor.send('SHIP', STOP, 'ARRIVE');
       expect(actor.notes.emitted).toMatchObject([{ event: { type: 'rang' } }]);
       expect(actor.said()).toEqual(['+arrived']);
     },
@@ -123,7 +130,7 @@ const helpers: readonly Behaviour[] = [
     input,
     async run(actor) {
       const sea = waitFor(actor.ref, (snapshot) => snapshot.matches({ moving: 'sea' }));
-      await actor.send('SHIP', 'SAIL', { type: 'STOP', at: 'Panama' });
+      await actor.send('SHIP', 'SAIL', STOP);
       expect((await sea).value).toEqual({ moving: 'sea' });
       const now = await waitFor(actor.ref, (snapshot) => snapshot.value === 'resting');
       expect(now.context).toMatchObject({ stops: ['Panama'] });
@@ -135,11 +142,11 @@ const helpers: readonly Behaviour[] = [
     machine: machines.parcel,
     input,
     async run(actor) {
-      const never = waitFor(actor.ref, (snapshot) => snapshot.value === 'resting').then(
+      const never = waitFor(actor.ref, (snapshot) => snapshot.matches({ moving: 'sea' })).then(
         () => 'fits',
         (error: unknown) => (error as Error).message,
       );
-      await actor.send('SHIP', 'ARRIVE');
+      await actor.send('SHIP', STOP, 'ARRIVE');
       expect(await never).toMatch(/terminated without satisfying predicate/);
     },
   },
@@ -150,7 +157,7 @@ const helpers: readonly Behaviour[] = [
     input,
     async run(actor) {
       const during = toPromise(actor.ref);
-      await actor.send('SHIP', 'ARRIVE');
+      await actor.send('SHIP', STOP, 'ARRIVE');
       expect(await during).toEqual({ arrived: 'Lima' });
       expect(await toPromise(actor.ref)).toEqual({ arrived: 'Lima' });
     },
@@ -165,7 +172,7 @@ const helpers: readonly Behaviour[] = [
         () => 'resolved',
         (error: unknown) => (error as Error).message,
       );
-      await actor.send('SHIP', { type: 'STOP', at: 'Panama' }, 'LOSE');
+      await actor.send('SHIP', STOP, 'LOSE');
       expect(await failed).toBe('lost');
     },
   },
@@ -212,7 +219,7 @@ const persisted: readonly Behaviour[] = [
     input,
     async run(actor) {
       await actor.advance(100);
-      await actor.send('SHIP', 'SAIL', { type: 'STOP', at: 'Panama' }, 'GO_ON');
+      await actor.send('SHIP', 'SAIL', STOP, 'GO_ON');
       const snapshot = JSON.parse(JSON.stringify(actor.ref.getPersistedSnapshot())) as object;
       expect(snapshot).toMatchObject({
         status: 'active',
@@ -234,7 +241,7 @@ const persisted: readonly Behaviour[] = [
     machine: machines.parcel,
     input,
     async run(actor) {
-      await actor.send('SHIP', 'ARRIVE');
+      await actor.send('SHIP', STOP, 'ARRIVE');
       const snapshot = JSON.parse(JSON.stringify(actor.ref.getPersistedSnapshot())) as object;
       expect(snapshot).toMatchObject({ status: 'done', output: { arrived: 'Lima' } });
       actor.readData('persisted', snapshot);

@@ -9,6 +9,7 @@ import {
   sendTo,
   setup,
 } from 'xstate';
+import { declareTask } from '../../src/model/declare-task.ts';
 import type { Stage } from './actor-driver.ts';
 import { note } from './actor-transcript.ts';
 
@@ -167,12 +168,20 @@ export function endless(_: Stage) {
   });
 }
 
-/** Ends with a child that still lives. */
+/** Ends, or fails, with a child and a grandchild that still live. */
 export function lastingChild({ notes }: Stage) {
+  const grandchild = setup({ types: {} as { context: object } }).createMachine({
+    id: 'grandchild',
+    context: {},
+  });
   const child = setup({
     types: {} as { context: object },
-    actions: { note: notes.of('child') },
-  }).createMachine({ id: 'child', context: {}, on: { HELLO: { actions: note('hello') } } });
+    actors: { grandchild },
+  }).createMachine({
+    id: 'child',
+    context: {},
+    invoke: { id: 'grandchild', src: 'grandchild' },
+  });
   return setup({
     types: {} as { context: object; output: string },
     actors: { child },
@@ -182,7 +191,34 @@ export function lastingChild({ notes }: Stage) {
     context: {},
     invoke: { id: 'child', src: 'child' },
     initial: 'on',
-    states: { on: { on: { END: 'end' } }, end: { type: 'final', entry: note('+end') } },
+    states: {
+      on: {
+        on: {
+          END: 'end',
+          FAIL: {
+            guard: () => {
+              throw new Error('the guard fell');
+            },
+          },
+        },
+      },
+      end: { type: 'final', entry: note('+end') },
+    },
+    output: 'over',
+  });
+}
+
+/** Ends while a task runs that it has spawned. */
+export function lastingTask(_: Stage) {
+  return setup({
+    types: {} as { context: object; output: string },
+    actors: { dig: declareTask<{ deep: number }, string>('dig') },
+  }).createMachine({
+    id: 'lastingTask',
+    context: {},
+    invoke: { id: 'dig', src: 'dig', input: { deep: 7 } },
+    initial: 'on',
+    states: { on: { on: { END: 'end' } }, end: { type: 'final' } },
     output: 'over',
   });
 }

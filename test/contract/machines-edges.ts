@@ -175,3 +175,27 @@ export function twoOfAKind({ clock, notes }: Stage) {
     states: { left: region(20), right: region(10) },
   });
 }
+
+/** One step of three microsteps, whose first effect does not end while `held()` says so. */
+export function heldUp({ notes }: Stage, held: () => boolean) {
+  return setup({
+    types: {} as { context: { path: string[] } },
+    actions: {
+      note: notes.of('root'),
+      hold: () => (held() ? new Promise<never>(() => {}) : undefined),
+      add: assign({ path: ({ context, event }) => [...context.path, event.type] }),
+    },
+  }).createMachine({
+    id: 'heldUp',
+    context: { path: [] },
+    initial: 'a',
+    states: {
+      a: {
+        on: { GO: { target: 'b', actions: ['hold', note('go'), raise({ type: 'ONE', n: 1 })] } },
+      },
+      b: { on: { ONE: { target: 'c', actions: ['add', note('one')] } } },
+      c: { entry: ['add', raise({ type: 'TWO', n: 2 })], on: { TWO: 'd' } },
+      d: { entry: { type: 'note', params: ({ context }) => ({ what: 'd', path: context.path }) } },
+    },
+  });
+}

@@ -154,10 +154,7 @@ export function careless(stage: Stage) {
     initial: 'on',
     states: {
       on: {
-        invoke: [
-          { id: 'joe', src: 'worker', input: { name: 'joe' } },
-          { id: 'ann', src: 'worker', input: { name: 'ann' } },
-        ],
+        invoke: { id: 'joe', src: 'worker', input: { name: 'joe' } },
         on: { TO: { actions: sendTo('joe', ({ event }) => event['what'] as AnyEventObject) } },
       },
     },
@@ -230,12 +227,10 @@ export function grandparents({ notes }: Stage) {
           AGE: { actions: forwardTo('middle') },
           UP: { actions: note('up') },
           LEAVE: 'left',
-          END: 'end',
         },
       },
       old: {},
       left: {},
-      end: { type: 'final' },
     },
   });
 }

@@ -241,10 +241,8 @@ export function invokedReducer({ notes }: Stage) {
         on: {
           ADD: { actions: sendTo('sum', ({ event }) => event) },
           BREAK: { actions: sendTo('sum', { type: 'BREAK' }) },
-          LEAVE: 'off',
         },
       },
-      off: {},
       broken: {},
     },
   });

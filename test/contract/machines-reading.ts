@@ -55,12 +55,12 @@ export function parcel({ clock, notes }: Stage) {
               stops: ({ context, event }) => [...context.stops, event['at'] as string],
             }),
           },
-          ARRIVE: 'arrived',
         },
       },
       resting: {
         on: {
           GO_ON: 'moving.past',
+          ARRIVE: 'arrived',
           LOSE: {
             actions: assign(() => {
               throw new Error('lost');

@@ -463,8 +463,10 @@ function histories(current: Current, reopen: Reopen): void {
       const folded = current()
         .checkpoint(epoch, 80)
         .finally(() => (folding = false));
-      do expect(numbers(await loadHistory(current(), 7))).toEqual(expected);
-      while (folding);
+      do {
+        expect(numbers(await loadHistory(current(), 7))).toEqual(expected);
+        await new Promise((resolve) => setImmediate(resolve));
+      } while (folding);
       await folded;
       expect(numbers(await loadHistory(current(), 7))).toEqual(expected);
     });

@@ -82,10 +82,20 @@ describe('L13 cancel', () => {
     expect(await heard.outcome()).toEqual(cancelled);
   });
 
+  it('an attempt whose thread has not begun it yet never loads its module', async () => {
+    const file = join(directory, 'starting');
+    const runner = pools.open({ graceMs: 20_000 });
+    const { task, heard } = pools.submit(runner, 'spinAndWrite', file);
+    runner.cancel(task.attempt);
+    expect(await heard.outcome()).toEqual(cancelled);
+    expect(await pools.outcome(runner, 'echo')).toMatchObject({ status: 'success' });
+    expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
   it('a success that was answered in spite of it stands', async () => {
     const runner = pools.open({ graceMs: 20_000 });
     const { task, heard } = pools.submit(runner, 'finishDespiteCancel');
-    await delay(10);
+    await heard.until(() => heard.progressed.length > 0);
     runner.cancel(task.attempt);
     expect(await heard.outcome()).toEqual({ status: 'success', output: 'done all the same' });
   });
@@ -93,7 +103,7 @@ describe('L13 cancel', () => {
   it('an error of its own that the task meets while it stops stands', async () => {
     const runner = pools.open({ graceMs: 20_000 });
     const { task, heard } = pools.submit(runner, 'failDespiteCancel');
-    await delay(10);
+    await heard.until(() => heard.progressed.length > 0);
     runner.cancel(task.attempt);
     expect(await heard.outcome()).toEqual(failed('EIO'));
   });
@@ -101,7 +111,7 @@ describe('L13 cancel', () => {
   it('a task that exits its thread when asked is cancelled', async () => {
     const runner = pools.open({ graceMs: 20_000 });
     const { task, heard } = pools.submit(runner, 'exitOnCancel');
-    await delay(10);
+    await heard.until(() => heard.progressed.length > 0);
     runner.cancel(task.attempt);
     expect(await heard.outcome()).toEqual(cancelled);
   });
@@ -265,7 +275,7 @@ describe('close', () => {
     const runner = pools.open({ threads: 2, graceMs: 20_000 });
     await Promise.all([1, 2].map(() => pools.outcome(runner, 'spinFor', 400)));
     const { heard } = pools.submit(runner, 'finishDespiteCancel');
-    await delay(50);
+    await heard.until(() => heard.progressed.length > 0);
     expect(await threadCount()).toBeGreaterThanOrEqual(before + 2);
     await runner.close();
     expect(await heard.outcome()).toMatchObject({ status: 'success' });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Json } from '../../src/model/json.ts';
 import type { TaskOutcome, TaskRunner } from '../../src/model/task.ts';
 import { delay, TaskPools } from '../support/task-pool.ts';
+import type { TaskRecorder } from '../support/task-recorder.ts';
 
 const pools = new TaskPools();
 let runner: TaskRunner;
@@ -158,17 +159,24 @@ describe('M04 a thread that dies after the answer', () => {
     expect(heard.outcomes).toHaveLength(1);
   });
 
-  it('an attempt that was on its way to the dying thread runs all the same, once', async () => {
-    const seen: TaskOutcome[] = [];
-    for (let i = 0; i < 20; i++) {
+  it('attempts on their way to the dying thread run all the same, or are lost with it', async () => {
+    const all: { heard: TaskRecorder; outcome: TaskOutcome }[] = [];
+    for (let i = 0; i < 24; i++) {
       // 0 ms: the thread dies while the next attempt is being handed to it.
-      await pools.outcome(runner, 'throwLater', 0);
-      seen.push(await pools.outcome(runner, 'echo', i));
+      const { heard } = pools.submit(runner, i % 2 === 0 ? 'throwLater' : 'echo', 0);
+      all.push({ heard, outcome: await heard.outcome() });
     }
-    const lost = seen.filter((outcome) => outcome.status === 'unknown');
-    expect(seen.filter((outcome) => outcome.status === 'success')).toHaveLength(20 - lost.length);
-    // Its code had begun on the thread that another task's left-over killed.
-    for (const outcome of lost) expect(outcome).toEqual(unknown({ code: 'TASK_WORKER_EXITED' }));
+    // Only an attempt whose code had begun can be lost to another task's left-over.
+    const lost = all.filter(({ outcome }) => outcome.status !== 'success');
+    for (const { outcome } of lost) {
+      expect(outcome).toEqual(unknown({ code: 'TASK_WORKER_EXITED' }));
+    }
+    await delay(100);
+    const blamed = all.filter(({ heard }) => heard.lates.length > 0);
+    expect(blamed.length).toBeGreaterThan(0);
+    for (const { heard } of blamed) {
+      expect(heard.lates).toEqual([unknown({ code: 'TASK_WORKER_EXITED' })]);
+    }
   });
 });
 

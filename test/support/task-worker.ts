@@ -188,16 +188,19 @@ export function spinUntilCancelled(_input: Json, context: TaskContext): never {
 }
 
 export function finishDespiteCancel(_input: Json, context: TaskContext): string {
+  context.progress('looking');
   while (!context.cancelled());
   return 'done all the same';
 }
 
 export function failDespiteCancel(_input: Json, context: TaskContext): never {
+  context.progress('looking');
   while (!context.cancelled());
   throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
 }
 
 export function exitOnCancel(_input: Json, context: TaskContext): never {
+  context.progress('looking');
   while (!context.cancelled());
   process.exit(0);
 }

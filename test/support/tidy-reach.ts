@@ -11,7 +11,7 @@ export function deadFiles(tree: Tree): Breaches {
   const entries = entriesOf(tree);
   const reached = new Set<string>();
   for (const entry of entries) follow(tree, entry, reached, () => true);
-  for (let before = -1; before < reached.size; ) {
+  for (let before = -1; before < reached.size;) {
     before = reached.size;
     for (const worker of workersOf(tree, reached)) follow(tree, worker, reached, () => true);
   }

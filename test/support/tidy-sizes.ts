@@ -8,8 +8,7 @@ const FUNCTION_LINES_MAX = 70;
 const COLUMNS_MAX = 100;
 
 /** Names that say nothing, so that everything gathers there. */
-const EMPTY_NAMES =
-  /^(?:common|misc|shared|types?|constants?|.*-?\b(?:utils?|helpers?)\b.*)$/;
+const EMPTY_NAMES = /^(?:common|misc|shared|types?|constants?|.*-?\b(?:utils?|helpers?)\b.*)$/;
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+)*$/;
 
 export function fileLengths(tree: Tree): Breaches {

@@ -104,7 +104,11 @@ export function importsOf(path: string, text: string): readonly Import[] {
   };
   eachNode(parse(path, text), (node) => {
     if (ts.isImportDeclaration(node)) {
-      add(node, node.moduleSpecifier, node.importClause?.isTypeOnly ?? false);
+      add(
+        node,
+        node.moduleSpecifier,
+        node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword,
+      );
     } else if (ts.isExportDeclaration(node)) {
       add(node, node.moduleSpecifier, node.isTypeOnly);
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {

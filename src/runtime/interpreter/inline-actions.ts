@@ -7,7 +7,12 @@
  * (see `machine-print.ts`).
  */
 import type { AnyStateMachine } from 'xstate';
-import { inspected, isBuiltinAction, type ActionFunction, type InspectedNode } from './internals.ts';
+import {
+  inspected,
+  isBuiltinAction,
+  type ActionFunction,
+  type InspectedNode,
+} from './internals.ts';
 
 export class ActionNames {
   readonly #byName = new Map<string, ActionFunction>();

@@ -4,7 +4,13 @@
  */
 import type { AnyActorLogic, EventObject } from 'xstate';
 import type { Json } from '../../model/json.ts';
-import { callable, type CallableLogic, type LiveSnapshot, type Scope } from './internals.ts';
+import {
+  callable,
+  XSTATE_STOP,
+  type CallableLogic,
+  type LiveSnapshot,
+  type Scope,
+} from './internals.ts';
 import type { Program, RestorableParts, StoredParts } from './program.ts';
 
 export class LogicProgram implements Program {
@@ -26,7 +32,9 @@ export class LogicProgram implements Program {
     return this.#logic.getInitialSnapshot(scope, input);
   }
 
+  /** A stop is no event of the logic: XState hands it on, but a reducer cannot end by it. */
   transition(snapshot: LiveSnapshot, event: EventObject, scope: Scope): LiveSnapshot {
+    if (event.type === XSTATE_STOP) return { ...snapshot, status: 'stopped' };
     return this.#logic.transition(snapshot, event, scope);
   }
 
