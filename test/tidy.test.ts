@@ -7,6 +7,7 @@ import { OPTIONS } from '../src/model/options.ts';
 import { SQLITE_LIMITS } from '../src/store/sqlite-options.ts';
 import { parsePoolOptions } from '../src/threads/pool-options.ts';
 import { foreignInternals, importCycles, importDirections } from './support/tidy-imports.ts';
+import { lockHoles } from './support/tidy-lock.ts';
 import { machinePictures } from './support/tidy-machines.ts';
 import { deadFiles, nativeOnMainThread } from './support/tidy-reach.ts';
 import { fileLengths, fileNames, functionLengths, lineLengths } from './support/tidy-sizes.ts';
@@ -192,6 +193,21 @@ describe('no file holds the address of a registry or of a package', () => {
     { '.npmrc': 'registry=https://example.org/' },
     { 'package-lock.json': '{ "resol' + 'ved": "https://example.org/a.tgz" }' },
   ]);
+});
+
+describe('the lock file has no holes', () => {
+  const locked = { 'node_modules/a': { optionalDependencies: { b: '1' } } };
+  const lockOf = (packages: object) => ({ 'package-lock.json': JSON.stringify({ packages }) });
+  rule(lockHoles, [
+    lockOf({ '': { devDependencies: { a: '1' } } }),
+    lockOf(locked),
+    lockOf({ ...locked, 'node_modules/c/node_modules/b': {} }),
+  ]);
+  test('a package of its own below counts', () => {
+    expect(lockHoles(treeOf(lockOf({ ...locked, 'node_modules/a/node_modules/b': {} })))).toEqual(
+      [],
+    );
+  });
 });
 
 describe('the header of a machine draws each of its states', () => {

@@ -3,6 +3,7 @@
  * its targets by id, whatever shorthand it was written in. For programs that read machines.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { isMachine } from './find-machines.ts';
 import { literal, namedAction, namedGuard, type NamedPart } from './part-names.ts';
 
 export interface MachineDefinition extends StateDefinition {
@@ -81,7 +82,7 @@ function stateDefinition(node: AnyStateNode): StateDefinition {
     meta: literal(node.meta),
     entry: filled(ownActions(node, 'entry')),
     exit: filled(ownActions(node, 'exit')),
-    invoke: filled(node.invoke.map(({ id, src, systemId }) => present({ id, src, systemId }))),
+    invoke: filled(invokesOf(node)),
     transitions: filled(
       transitionsOf(node).map((transition) => transitionDefinition(node, transition)),
     ),
@@ -95,6 +96,19 @@ export function ownActions(node: AnyStateNode, when: 'entry' | 'exit'): readonly
   return [node.config[when] ?? []]
     .flat()
     .map((action, i) => namedAction(action, `inline:${node.id}:${when}:${i}`));
+}
+
+export function invokesOf(node: AnyStateNode): readonly InvokeDefinition[] {
+  return node.invoke.map(({ id, systemId }, i) =>
+    present({ id, src: sourceName(node, i), systemId }),
+  );
+}
+
+/** What an invoke runs, by name: that of the machine, or a place, where logic stands inline. */
+export function sourceName(node: AnyStateNode, index: number): string {
+  const { src } = [node.config.invoke ?? []].flat()[index] as { src?: unknown };
+  if (typeof src === 'string') return src;
+  return isMachine(src) ? src.id : `inline:${node.id}:invoke:${index}`;
 }
 
 export function initialOf(node: AnyStateNode): AnyStateNode | undefined {

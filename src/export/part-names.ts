@@ -23,7 +23,9 @@ const KEYS: ReadonlySet<string> = new Set([
   'src',
 ]);
 
-/** Logic of XState or a function of one of its actions, as an export names it. */
+const OWN_FACTS: ReadonlySet<string> = new Set(['delay', 'event', 'id', 'sendId', 'src', 'to']);
+
+/** An action or a guard as an export names it. */
 export interface NamedPart {
   readonly type: string;
   readonly params?: unknown;
@@ -60,10 +62,10 @@ function namedObject({ type, params }: NamedPart): NamedPart {
   return kept === undefined ? { type } : { type, params: kept };
 }
 
-/** What XState's own actions (`raise`, `sendTo`) know beside their type. */
+/** What XState's own actions (`raise`, `sendTo`) know beside their type, where it is not computed. */
 function ownFacts(action: object): object | undefined {
   const facts = Object.entries(action).filter(
-    ([key, value]) => key !== 'type' && literal(value) !== undefined,
+    ([key, value]) => OWN_FACTS.has(key) && literal(value) !== undefined,
   );
   return facts.length === 0 ? undefined : Object.fromEntries(facts);
 }

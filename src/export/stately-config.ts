@@ -6,6 +6,7 @@
  * (a computed `context`, `input`, `output` or `params`) is left out, so that nothing false is shown.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { sourceName } from './machine-definition.ts';
 import { literal, namedAction, namedGuard } from './part-names.ts';
 
 type Config = Readonly<Record<string, unknown>>;
@@ -56,9 +57,8 @@ function statePart(node: AnyStateNode, key: string, value: unknown): unknown {
 }
 
 function invokeConfig(node: AnyStateNode, invoke: Config, index: number): Config {
-  const src = node.invoke[index]?.src;
   const parts = Object.entries(invoke).map(([key, value]) => {
-    if (key === 'src') return [key, src] as const;
+    if (key === 'src') return [key, sourceName(node, index)] as const;
     if (!TRANSITION_KEYS.has(key)) return [key, literal(value)] as const;
     return [key, transitionsConfig(value, `inline:${node.id}:invoke:${index}:${key}`)] as const;
   });

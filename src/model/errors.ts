@@ -173,8 +173,8 @@ export const ERRORS = {
   },
   MACHINE_UNKNOWN: {
     acts: 'caller',
-    cause: 'A machine is needed that was not given to `createRuntime`.',
-    remedy: 'Add it to `machines`.',
+    cause: 'A machine is named that was not given to `createRuntime`, or that no export is.',
+    remedy: 'Add it to `machines`, or correct the name.',
   },
   MACHINE_DUPLICATE: {
     acts: 'caller',
@@ -300,6 +300,16 @@ export const ERRORS = {
     acts: 'caller',
     cause: 'An effect on record has no action of that name any more.',
     remedy: 'Bring the action back; the effect is still on record.',
+  },
+  USAGE_INVALID: {
+    acts: 'caller',
+    cause: 'The command line has an unknown command, option or value. Nothing was done.',
+    remedy: 'See `reeve --help`, or `--help` behind the command.',
+  },
+  MODULE_INVALID: {
+    acts: 'caller',
+    cause: 'The module given with `--from` is missing, cannot be loaded or exports no machine.',
+    remedy: 'Correct the path, or what the message says of the module.',
   },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -8,6 +8,7 @@ import type { Clock } from '../world/clock.ts';
 import type { AfterCommit, CommitGroup, Sealed, Step } from './commit-group.ts';
 import { stateLabel, type Directory } from './directory.ts';
 import type { EffectRunner } from './effect-runner.ts';
+import type { Waiter } from './envelope.ts';
 import type { Inspector } from './inspector.ts';
 import type { Registry } from './interpreter/registry.ts';
 import type { LocalActors } from './local-actors.ts';
@@ -38,11 +39,9 @@ export interface PublisherNeeds {
   report(error: unknown): void;
 }
 
-type Job = () => void;
-
 export class Publisher {
   readonly #needs: PublisherNeeds;
-  #jobs: Job[] = [];
+  #jobs: (Step | Waiter)[] = [];
   #at = 0;
   #scheduled = false;
   #stopped = false;
@@ -67,8 +66,12 @@ export class Publisher {
       }
       pruneSettled(procedure);
     }
-    for (const step of group.steps) this.#jobs.push(() => this.#step(step));
-    for (const waiter of group.waiters) this.#jobs.push(() => waiter.resolve());
+    // Steps first, then answers: whoever waited finds the effects begun and the observers told.
+    this.#jobs =
+      this.#at === this.#jobs.length
+        ? [...group.steps, ...group.waiters]
+        : [...this.#jobs.slice(this.#at), ...group.steps, ...group.waiters];
+    this.#at = 0;
     this.#work();
   }
 
@@ -91,13 +94,18 @@ export class Publisher {
       }
       const job = this.#jobs[this.#at++];
       try {
-        job?.();
+        if (job !== undefined) this.#do(job);
       } catch (error) {
         this.#needs.report(error);
       }
     }
     this.#jobs = [];
     this.#at = 0;
+  }
+
+  #do(job: Step | Waiter): void {
+    if ('resolve' in job) job.resolve();
+    else this.#step(job);
   }
 
   #step(step: Step): void {

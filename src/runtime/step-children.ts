@@ -9,7 +9,7 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import { ReeveError } from '../model/errors.ts';
 import { ChildRef } from './child-ref.ts';
 import { encodeValue } from './interpreter/actor-refs.ts';
-import type { CreatedActor } from './interpreter/internals.ts';
+import type { CreatedActor, ResolvedAction } from './interpreter/internals.ts';
 import type { ChildLogic, Program } from './interpreter/program.ts';
 import type { ChildPlan } from './plan-actions.ts';
 import type { Procedure } from './procedure.ts';
@@ -33,7 +33,7 @@ export class StepChildren implements ChildPlan {
   readonly #procedure: Procedure;
   readonly #draft: RowDraft;
   readonly #after: Children;
-  readonly #started = new Map<object, StoredChild>();
+  #started: Map<object, StoredChild> | undefined;
 
   constructor(
     needs: StepperNeeds,
@@ -49,19 +49,24 @@ export class StepChildren implements ChildPlan {
 
   /** True when the snapshot holds stand-ins that must become references. */
   get changed(): boolean {
-    return this.#started.size > 0;
+    return this.#started !== undefined;
   }
 
   /** Starts children spawned in an `assign` or the context factory, which no action mentions. */
-  startUnlisted(listed: ReadonlySet<object>): void {
-    for (const actor of Object.values(this.#after)) {
-      if (actor instanceof ChildRef || actor === undefined || listed.has(actor)) continue;
-      this.start(actor as unknown as CreatedActor);
+  startUnlisted(actions: readonly ResolvedAction[]): void {
+    for (const id in this.#after) {
+      const actor = this.#after[id] as object | undefined;
+      if (actor instanceof ChildRef || actor === undefined) continue;
+      const listed = actions.some(
+        ({ type, params }) =>
+          type === 'xstate.spawnChild' && (params as { actorRef?: object }).actorRef === actor,
+      );
+      if (!listed) this.start(actor as CreatedActor);
     }
   }
 
   start(actor: CreatedActor): void {
-    if (this.#started.has(actor)) return;
+    if (this.#started?.has(actor)) return;
     const id = Object.keys(this.#after).find((key) => Object.is(this.#after[key], actor));
     if (id === undefined) return;
     const src = this.#sourceOf(actor);
@@ -73,7 +78,8 @@ export class StepChildren implements ChildPlan {
         { machine: this.#procedure.program.key, src },
       );
     }
-    this.#started.set(actor, this.#add(id, src, logic, actor));
+    const child = this.#add(id, src, logic, actor);
+    (this.#started ??= new Map()).set(actor, child);
   }
 
   stop(actor: unknown): void {
@@ -105,12 +111,12 @@ export class StepChildren implements ChildPlan {
   }
 
   of(actor: object): StoredChild | undefined {
-    const started = this.#started.get(actor);
+    const started = this.#started?.get(actor);
     if (started !== undefined) return started;
     // A reference that an action holds before its `spawnChild` was looked at.
     if (!(actor instanceof ChildRef) && Object.values(this.#after).includes(actor as AnyActorRef)) {
       this.start(actor as CreatedActor);
-      return this.#started.get(actor);
+      return (this.#started as Map<object, StoredChild> | undefined)?.get(actor);
     }
     return undefined;
   }

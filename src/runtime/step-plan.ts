@@ -101,14 +101,14 @@ export class StepPlan {
     const awaiting = ending ? this.#endChildren(procedure, draft, children, living) : [];
     const row = this.#makeRow(procedure, draft, next, awaiting, facts, now, children);
     const json = this.#checkedJson(row);
-    const journal = new StepJournal();
-    const replies = this.#runTables(procedure, actions, journal);
+    const journal = actions.tableWishes.length > 0 ? new StepJournal() : undefined;
+    const replies = journal && this.#runTables(procedure, actions, journal);
     const snapshot = this.#liveSnapshot(procedure, row, next, children.changed);
 
     // From here on nothing throws: the step is decided.
     this.setHead(procedure, row, snapshot, json, group);
-    journal.moveTo(group);
-    for (const reply of replies) draft.mails.push(reply);
+    journal?.moveTo(group);
+    if (replies !== undefined) draft.mails.push(...replies);
     this.#enter(procedure, draft, facts, planned, group);
     for (const birth of children.births) this.#bear(procedure, birth, group);
     this.#startSet(procedure, starts, group);
@@ -204,12 +204,7 @@ export class StepPlan {
       now,
       finalContext: next.context,
     });
-    const listed = new Set<object>();
-    for (const { type, params } of planned.actions) {
-      const created = (params as { actorRef?: object } | undefined)?.actorRef;
-      if (type === 'xstate.spawnChild' && created !== undefined) listed.add(created);
-    }
-    children.startUnlisted(listed);
+    children.startUnlisted(planned.actions);
     for (const action of planned.actions) actions.add(action);
     if (next.status === 'active' && procedure.program.kind === 'machine') children.stopMissing();
     return actions;

@@ -1,0 +1,2 @@
+/** Reeve's own machines. */
+export { hashBatch, hashDirectory } from './hash-directory.ts';
