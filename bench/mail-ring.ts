@@ -30,8 +30,7 @@ const member = setup({
 await inDirectory(async (dir) => {
   const idle = await idleDelay();
   const runtime = await createRuntime({ machines: [member], store: sqliteStore({ dir }) });
-  const spawn = (ring: number, place: string) =>
-    runtime.spawn(member, { id: `${ring}-${place}` });
+  const spawn = (ring: number, place: string) => runtime.spawn(member, { id: `${ring}-${place}` });
   const rings = await Promise.all(
     Array.from({ length: RINGS }, async (_, ring) => {
       const [a, b, c] = await Promise.all([spawn(ring, 'a'), spawn(ring, 'b'), spawn(ring, 'c')]);

@@ -34,7 +34,10 @@ await inDirectory(async (dir) => {
     steps.push(performance.now() - started);
   }
   await runtime.close();
-  line('store: one commit', { 'p50 ms': percentile(commits, 0.5), 'p99 ms': percentile(commits, 0.99) });
+  line('store: one commit', {
+    'p50 ms': percentile(commits, 0.5),
+    'p99 ms': percentile(commits, 0.99),
+  });
   line('one procedure: one step', {
     'p50 ms': percentile(steps, 0.5),
     'p99 ms': percentile(steps, 0.99),

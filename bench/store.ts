@@ -147,7 +147,9 @@ async function recovery(): Promise<void> {
 try {
   const syncMs = await disk();
   await appends(syncMs);
-  say(`commits while ${CHECKPOINT_BYTES / KIB / KIB} MiB checkpoints run (${PROCEDURES} procedures)`);
+  say(
+    `commits while ${CHECKPOINT_BYTES / KIB / KIB} MiB checkpoints run (${PROCEDURES} procedures)`,
+  );
   const base = { procedures: PROCEDURES, seconds: seconds * 2 };
   const paced = { ...base, recordsPerGroup: 50, groupsPerSecond: 200 };
   const kept = [

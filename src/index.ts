@@ -70,6 +70,7 @@ export {
   type VirtualClockOptions,
 } from './world/virtual-clock.ts';
 export { EXIT_CODES } from './world/process-exit.ts';
+export { closeOnSignals, type Closable, type SignalOptions } from './world/process-signals.ts';
 
 export { toDefinition } from './export/machine-definition.ts';
 export type {

@@ -12,7 +12,9 @@ type Output = OutputFrom<typeof task>;
 /** The digest grows file by file, in the order of the names; see `fold`. */
 export async function hashBatch(input: Input, context: TaskContext): Promise<Output> {
   const { directory, batch, last } = input;
-  const names = (await readdir(directory)).filter((name) => name > last).sort();
+  const entries = await readdir(directory, { withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const names = files.filter((name) => name > last).sort();
   const hashed = { digest: input.digest, last, files: input.files, bytes: input.bytes };
   for (const name of names.slice(0, batch)) {
     context.signal.throwIfAborted();

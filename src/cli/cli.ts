@@ -4,23 +4,10 @@
  */
 import { Command, CommanderError } from 'commander';
 import { ReeveError, toErrorData } from '../model/errors.ts';
-import { addDemoCommand, type DemoOptions } from './demo-command.ts';
+import type { CliNeeds } from './cli-needs.ts';
+import { addDemoCommand } from './demo-command.ts';
 import { CLI_EXIT_CODES, exitCodeOf } from './exit-codes.ts';
 import { addMachineCommand } from './machine-command.ts';
-
-export interface CliNeeds {
-  readonly version: string;
-  /** Working directory. */
-  readonly directory: string;
-  /** Writes lines to standard output. */
-  print(text: string): void;
-  /** Writes lines to standard error. */
-  warn(text: string): void;
-  /** Loads the module with Reeve's own machines. */
-  ownMachines(): Promise<object>;
-  /** Runs the demo; resolves with the exit code. */
-  demo(options: DemoOptions): Promise<number>;
-}
 
 const HELP = `
 Exit codes: 0 done, 1 failed, 2 wrong usage; docs/errors.md has those of a runtime.
@@ -54,19 +41,15 @@ function cli(needs: CliNeeds, exit: (code: number) => void): Command {
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => needs.print(text.trimEnd()),
+      writeOut: (text) => {
+        needs.print(text.trimEnd());
+      },
       // Commander's own words become the message of an error with a code.
       writeErr: () => undefined,
     });
   addDemoCommand(program, needs, exit);
   addMachineCommand(program, needs);
-  return withOverrides(program, program);
-}
-
-/** Subcommands take exit and output from the program, whenever they were added. */
-function withOverrides(command: Command, program: Command): Command {
-  for (const sub of command.commands) withOverrides(sub.copyInheritedSettings(program), program);
-  return command;
+  return program;
 }
 
 function failed(error: unknown, needs: CliNeeds): number {

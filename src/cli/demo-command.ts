@@ -1,16 +1,7 @@
 /** `reeve demo`: reads its options; the demo itself is given from outside. */
 import type { Command } from 'commander';
 import { ReeveError } from '../model/errors.ts';
-import type { CliNeeds } from './cli.ts';
-
-export interface DemoOptions {
-  readonly dir: string;
-  readonly files: number;
-  /** Bytes of each file. */
-  readonly bytes: number;
-  readonly quiet: boolean;
-  readonly json: boolean;
-}
+import type { CliNeeds, DemoOptions } from './cli-needs.ts';
 
 const FILES = { standard: 480, min: 60, max: 10_000 };
 const BYTES = { standard: 131_072, min: 1, max: 16_777_216 };

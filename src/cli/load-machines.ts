@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { findMachines, type FoundMachine } from '../export/find-machines.ts';
-import { hasCode, ReeveError, toErrorData } from '../model/errors.ts';
+import { ReeveError, toErrorData } from '../model/errors.ts';
 
 export interface MachineSource {
   /** Path or `file:` URL of a module; absent: Reeve's own machines. */
@@ -19,7 +19,7 @@ export async function loadMachines(source: MachineSource): Promise<readonly Foun
   if (source.from === undefined) return findMachines(await source.own());
   const machines = findMachines(await load(source.from, source.directory));
   if (machines.length > 0) return machines;
-  throw invalid(source.from, 'exports no XState machine');
+  throw invalid(source.from, 'the module exports no XState machine');
 }
 
 /** The machine with this id, or else under this export name. Throws MACHINE_UNKNOWN. */
@@ -49,7 +49,7 @@ async function load(from: string, directory: string): Promise<object> {
   try {
     return (await import(pathToFileURL(path).href)) as object;
   } catch (cause) {
-    throw invalid(from, `cannot be loaded: ${reason(cause)}`, cause);
+    throw invalid(from, `it cannot be loaded: ${reason(cause)}`, cause);
   }
 }
 
@@ -62,6 +62,5 @@ function reason(cause: unknown): string {
 }
 
 function invalid(from: string, what: string, cause?: unknown): ReeveError {
-  if (hasCode(cause, 'MODULE_INVALID')) return cause as ReeveError;
-  return new ReeveError('MODULE_INVALID', `${from} ${what}`, { from }, cause);
+  return new ReeveError('MODULE_INVALID', `${from}: ${what}`, { from }, cause);
 }

@@ -1,7 +1,7 @@
 /** `reeve machine`: shows machines to people and to other tools. */
 import type { Command } from 'commander';
 import { ReeveError } from '../model/errors.ts';
-import type { CliNeeds } from './cli.ts';
+import type { CliNeeds } from './cli-needs.ts';
 import type { FoundMachine } from '../export/find-machines.ts';
 
 type Format = 'json' | 'mermaid' | 'xstate';

@@ -8,8 +8,8 @@ export interface FoundMachine {
 }
 
 /**
- * Every export that is an XState machine, in the module's order; each machine once. The exports of
- * a CommonJS module are found under its default export.
+ * Every export that is an XState machine, in the order of their names; each machine once. The
+ * exports of a CommonJS module are found under its default export.
  */
 export function findMachines(module: object): readonly FoundMachine[] {
   const inner: unknown = (module as { default?: unknown }).default;
@@ -18,7 +18,8 @@ export function findMachines(module: object): readonly FoundMachine[] {
   for (const [name, value] of exports) {
     if (isMachine(value) && !found.has(value)) found.set(value, name);
   }
-  return [...found].map(([machine, name]) => ({ name, machine }));
+  const machines = [...found].map(([machine, name]) => ({ name, machine }));
+  return machines.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** By shape, not by class: the module may have a copy of XState of its own. */

@@ -195,8 +195,11 @@ function labelOf(node: AnyStateNode, transition: NodeTransition): string {
 }
 
 function nameOf(node: AnyStateNode): string {
-  if (node.type !== 'history') return node.key;
-  return `${node.key} (history${node.history === 'deep' ? ', deep' : ''})`;
+  const { key, type, history } = node;
+  // A box without a word would be no line of the diagram.
+  const name = key.trim() === '' ? `'${key}'` : key;
+  if (type !== 'history') return name;
+  return `${name} (history${history === 'deep' ? ', deep' : ''})`;
 }
 
 function isFinal({ type }: AnyStateNode): boolean {

@@ -1,9 +1,9 @@
 /**
  * What the parts of a machine are called in an export, where a function cannot go.
  *
- * A function has its own name when somebody gave it one; a name that JavaScript took from the key it
- * was written under (`entry`, `guard`) says nothing. Such parts are called by their place, as the
- * runtime calls them on record: `inline:door.open:entry:0`.
+ * A function has its own name when somebody gave it one; a name that JavaScript took from the key
+ * it was written under (`entry`, `guard`) says nothing. Such parts are called by their place, as
+ * the runtime calls them on record: `inline:door.open:entry:0`.
  */
 
 /** Keys under which a function has their name without anybody having named it. */
@@ -62,7 +62,7 @@ function namedObject({ type, params }: NamedPart): NamedPart {
   return kept === undefined ? { type } : { type, params: kept };
 }
 
-/** What XState's own actions (`raise`, `sendTo`) know beside their type, where it is not computed. */
+/** What XState's own actions (`raise`, `sendTo`) know beside their type, unless it is computed. */
 function ownFacts(action: object): object | undefined {
   const facts = Object.entries(action).filter(
     ([key, value]) => OWN_FACTS.has(key) && literal(value) !== undefined,

@@ -2,8 +2,8 @@
  * A machine's own config as JSON, for tools that import machines: `createMachine(config)` gives the
  * same states and transitions.
  *
- * Actions and guards that are functions become `{ type: name }`. What JSON would take for a value
- * (a computed `context`, `input`, `output` or `params`) is left out, so that nothing false is shown.
+ * Actions and guards that are functions become `{ type: name }`. What is computed where JSON would
+ * be taken for the value (`context`, `input`, `output`, `params`) is left out.
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { sourceName } from './machine-definition.ts';

@@ -10,16 +10,16 @@ export class Alarm {
   readonly #clock: Clock;
   readonly #time: DurableTime;
   readonly #timers: TimerQueue;
-  readonly #ring: (slot: number, now: number) => void;
+  readonly #ring: (slots: ReadonlySet<number>, now: number) => void;
   #handle: TimerHandle | undefined;
   #setFor = Infinity;
 
-  /** @param ring hears of every slot that has a timer due */
+  /** @param ring hears of all slots that have a timer due, together: it fires them in order */
   constructor(
     clock: Clock,
     time: DurableTime,
     timers: TimerQueue,
-    ring: (slot: number, now: number) => void,
+    ring: (slots: ReadonlySet<number>, now: number) => void,
   ) {
     this.#clock = clock;
     this.#time = time;
@@ -51,8 +51,10 @@ export class Alarm {
 
   #take(): void {
     const now = this.#time.now();
+    const slots = new Set<number>();
     for (let slot = this.#timers.take(now); slot !== -1; slot = this.#timers.take(now)) {
-      this.#ring(slot, now);
+      slots.add(slot);
     }
+    if (slots.size > 0) this.#ring(slots, now);
   }
 }

@@ -80,20 +80,31 @@ export class Births {
       inputHash: '',
     };
     const procedure = this.#create(fresh, group);
+    const { row: unborn } = procedure;
     try {
       this.#assertDepth(procedure);
       this.#firstStep(procedure, fresh, group);
     } catch (error) {
-      if (!(error instanceof ReeveError)) throw error;
-      const quarantine = {
-        error: plainError(error),
-        was: 'active' as const,
-        unread: true as const,
+      const { input } = fresh;
+      const row: ProcedureRow = {
+        ...unborn,
+        status: 'quarantined',
+        quarantine: { error: plainError(error), was: 'active', unread: true },
+        ...(input === undefined ? {} : { input }),
+        ...(refs ? { refs } : {}),
       };
-      const row = { ...procedure.row, status: 'quarantined' as const, quarantine };
       this.#plan?.keep(procedure, group, row);
     }
   };
+
+  /** The first step once more, of a child that was born quarantined. Throws what breaks a rule. */
+  again(procedure: Procedure, group: CommitGroup): void {
+    const { row, program, slot } = procedure;
+    const { input, refs = false } = row;
+    const parentSlot = this.#needs.directory.parentOf(slot);
+    this.#assertDepth(procedure);
+    this.#firstStep(procedure, { ...row, parentSlot, program, input, refs }, group);
+  }
 
   #create(fresh: NewProcedure, group: CommitGroup): Procedure {
     const { directory, population, time } = this.#needs;
@@ -152,10 +163,15 @@ export class Births {
     plan.conclude(procedure, plan.draft(procedure), snapshot, planned, facts, group);
   }
 
-  /** The id under the parent; with the arming number when an earlier life has that id. */
+  /** The id under the parent; with the arming number when that is taken by an earlier life. */
   #childId(parent: Procedure, child: string, arming: number): string {
-    const id = `${parent.id}/${child}`;
-    return this.#needs.directory.slotOf(id) === undefined ? id : `${id}~${arming}`;
+    const plain = `${parent.id}/${child}`;
+    let id = plain;
+    // Somebody outside may have chosen such an id too.
+    for (let n = 0; this.#needs.directory.slotOf(id) !== undefined; n++) {
+      id = n === 0 ? `${plain}~${arming}` : `${plain}~${arming}.${n}`;
+    }
+    return id;
   }
 
   #assertDepth(procedure: Procedure): void {

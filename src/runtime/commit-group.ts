@@ -58,6 +58,7 @@ interface Undo {
   readonly row: ProcedureRow;
   readonly snapshot: LiveSnapshot | undefined;
   readonly json: string;
+  readonly migrated: boolean;
 }
 
 const FORGET = '\u0000forget';
@@ -83,7 +84,7 @@ export class CommitGroup implements TableJournal {
   }
 
   get isEmpty(): boolean {
-    return this.#undo.size === 0 && this.#puts.size === 0 && this.waiters.length === 0;
+    return this.records === 0 && this.waiters.length === 0;
   }
 
   /** Records the group would have now; an upper estimate. */
@@ -103,8 +104,8 @@ export class CommitGroup implements TableJournal {
   /** Must be called before a procedure's head changes in this group. */
   touch(procedure: Procedure): void {
     if (this.#undo.has(procedure)) return;
-    const { row, snapshot, json } = procedure;
-    this.#undo.set(procedure, { row, snapshot, json });
+    const { row, snapshot, json, migrated } = procedure;
+    this.#undo.set(procedure, { row, snapshot, json, migrated });
     procedure.pinned++;
   }
 
@@ -139,8 +140,10 @@ export class CommitGroup implements TableJournal {
     this.#entries++;
   }
 
+  /** A row that this group has taken is there again. */
   addMail(mail: StoredMail): void {
     this.#mail.set(mail.seq, mail);
+    this.#puts.delete(`m/${mail.seq}`);
   }
 
   /** The mail is consumed: a row of this group vanishes, an older one is deleted. */
@@ -208,6 +211,7 @@ export class CommitGroup implements TableJournal {
       procedure.row = before.row;
       procedure.snapshot = before.snapshot;
       procedure.json = before.json;
+      procedure.migrated = before.migrated;
     }
     for (const undo of this.#tableUndo.values()) undo();
     for (const undo of this.#undoing.reverse()) undo();

@@ -24,7 +24,7 @@ export interface EffectNeeds {
   readonly limits: EffectLimits;
   /** The effect is settled: its row leaves with a later commit. */
   settled(procedure: Procedure, effect: LiveEffect): void;
-  /** The effect's tries are used up; `event` goes to its procedure. */
+  /** The effect's tries are used up; it is settled by the step that takes `event`. */
   failed(procedure: Procedure, effect: LiveEffect, event: EventObject): void;
   report(error: unknown, procedure: Procedure, effect: LiveEffect): void;
 }
@@ -147,10 +147,14 @@ export class EffectRunner {
 
   #settle(procedure: Procedure, line: Line, effect: LiveEffect): void {
     if (this.#stopped) return;
+    this.#next(line);
+    this.#needs.settled(procedure, effect);
+  }
+
+  #next(line: Line): void {
     line.effects.shift();
     line.attempts = 0;
     line.lastError = undefined;
-    this.#needs.settled(procedure, effect);
   }
 
   /** True when the line goes on at once; false when it waits for the next try. */
@@ -163,7 +167,7 @@ export class EffectRunner {
     if (line.attempts >= limits.effectAttemptsMax) {
       const { type, params } = effect.stored;
       const event = { type: 'effect.failed', effect: type, params: params ?? null, error: data };
-      this.#settle(procedure, line, effect);
+      this.#next(line);
       this.#needs.failed(procedure, effect, event as unknown as EventObject);
       return true;
     }
@@ -195,5 +199,5 @@ export function keyOf(
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value;
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }

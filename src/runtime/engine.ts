@@ -13,7 +13,7 @@ import { ArmedTimers } from './armed-timers.ts';
 import { Births } from './births.ts';
 import { ChildRef, type ChildHost, type LocalHandle } from './child-ref.ts';
 import { ColdRows } from './cold-rows.ts';
-import type { LiveEffect, Step } from './commit-group.ts';
+import type { Step } from './commit-group.ts';
 import { Counters } from './counters.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Directory } from './directory.ts';
@@ -27,7 +27,7 @@ import { liveScheduler, type LiveScheduler } from './interpreter/durable-system.
 import type { LiveSnapshot } from './interpreter/internals.ts';
 import { PlanScope } from './interpreter/plan-scope.ts';
 import { Registry, type MachineEntry } from './interpreter/registry.ts';
-import { KeyIndex } from './key-index.ts';
+import { assertKey, KeyIndex } from './key-index.ts';
 import { LocalActors } from './local-actors.ts';
 import { MailQueue } from './mail-queue.ts';
 import type { RuntimeLog } from './notices.ts';
@@ -41,6 +41,7 @@ import { recover, type Recovered } from './recovery.ts';
 import { prepareResumption, resumeLocals } from './resumption.ts';
 import { Retention } from './retention.ts';
 import { isTerminal, NONE, type ProcedureRow } from './row.ts';
+import { settledKey } from './row-draft.ts';
 import { Settling } from './settling.ts';
 import { StepCases } from './step-cases.ts';
 import { StepPlan } from './step-plan.ts';
@@ -156,9 +157,10 @@ export class Engine implements RefHost, ChildHost {
       clock,
       random: options.random,
       limits,
-      settled: (procedure, effect) => this.#settled(procedure, effect),
-      failed: (procedure, _effect, event) => {
-        this.executor.post({ kind: 'mail', to: procedure.number, event });
+      settled: (procedure, { stored }) => this.#settled(procedure, settledKey(stored)),
+      failed: (procedure, { stored }, event) => {
+        const settles = settledKey(stored);
+        this.executor.post({ kind: 'mail', to: procedure.number, event, settles });
       },
       report: (error, { id }, { stored }) => {
         log.warn({ procedure: id, effect: stored.type, err: toErrorData(error) }, 'effect threw');
@@ -195,12 +197,13 @@ export class Engine implements RefHost, ChildHost {
         this.log.info({ procedure, what, detail }, 'stale event dropped');
       },
       runningChildren: (set) => this.runningChildren(set),
+      settled: (procedure, key) => this.#settled(procedure, key),
     };
     const births = new Births(needs);
     const postman = new Postman(needs);
     const plan = new StepPlan(needs, postman, births.child);
     births.join(plan);
-    const cases = new StepCases(needs, plan, postman);
+    const cases = new StepCases(needs, plan, postman, births);
     this.publisher = new Publisher({
       clock: this.clock,
       directory: this.directory,
@@ -236,8 +239,8 @@ export class Engine implements RefHost, ChildHost {
       fatal: (error) => this.fatal(error),
       report: (error) => this.report(error),
     });
-    this.alarm = new Alarm(this.clock, this.time, this.timers, (slot, now) => {
-      this.#ring(slot, now);
+    this.alarm = new Alarm(this.clock, this.time, this.timers, (slots, now) => {
+      this.#ring(slots, now);
     });
   }
 
@@ -315,15 +318,16 @@ export class Engine implements RefHost, ChildHost {
   }
 
   shownSnapshot(number: number): LiveSnapshot {
-    const found = this.population.find(number);
-    if (found === undefined) {
+    const procedure = this.population.find(number);
+    if (procedure === undefined) {
       throw new ReeveError('PROCEDURE_UNKNOWN', `there is no procedure ${number}`, { number });
     }
-    const { procedure, unfit } = found;
-    const snapshot = procedure.shown?.snapshot ?? procedure.snapshot;
+    // A step that looks around sees what the steps planned before it left; all others what is durable.
+    const shown = this.plan.active ? undefined : procedure.shown?.snapshot;
+    const snapshot = shown ?? procedure.snapshot;
     if (snapshot !== undefined) return snapshot;
     throw (
-      unfit ??
+      procedure.unfit ??
       new ReeveError('QUARANTINED', `procedure '${procedure.id}' is quarantined`, {
         procedure: procedure.id,
         reason: procedure.row.quarantine?.error,
@@ -334,7 +338,7 @@ export class Engine implements RefHost, ChildHost {
   /** The snapshot in the form of XState's own `getPersistedSnapshot`. */
   persistedSnapshot(number: number): unknown {
     const { status, output, error } = this.shownSnapshot(number);
-    const procedure = this.population.find(number)?.procedure;
+    const procedure = this.population.find(number);
     const row = procedure?.shown?.row ?? procedure?.row;
     if (procedure?.program.kind === 'logic') return row?.context;
     const children = (row?.children ?? NONE).map((child) => [
@@ -369,6 +373,7 @@ export class Engine implements RefHost, ChildHost {
 
   sendDurable(number: number, event: EventObject, { key }: DurableSendOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (key !== undefined) assertKey(key);
       this.executor.post({
         kind: 'mail',
         to: number,
@@ -386,7 +391,8 @@ export class Engine implements RefHost, ChildHost {
     }
     if (this.executor.halted) throw new ReeveError('STORE_CLOSED', 'the runtime has ended', {});
     const { json, refs } = encodeValue(event, `event '${event.type}'`, () => undefined);
-    if (this.queue.waitingFor(number) >= this.limits.mailboxMax) {
+    const waiting = this.queue.waitingFor(number) + (this.held.get(number)?.length ?? 0);
+    if (waiting >= this.limits.mailboxMax) {
       throw new ReeveError('MAILBOX_FULL', `too many events wait for procedure ${number}`, {
         number,
         limit: this.limits.mailboxMax,
@@ -413,7 +419,7 @@ export class Engine implements RefHost, ChildHost {
 
   systemActor(root: number, systemId: string): object | undefined {
     const holder = this.systemIds.get(root, systemId);
-    const procedure = holder && this.population.find(holder.procedure)?.procedure;
+    const procedure = holder && this.population.find(holder.procedure);
     return holder && procedure?.snapshot?.children?.[holder.child];
   }
 
@@ -454,8 +460,8 @@ export class Engine implements RefHost, ChildHost {
     return input === undefined ? undefined : this.liveValue(procedure, input, true);
   }
 
-  #settled(procedure: Procedure, { stored }: LiveEffect): void {
-    (procedure.settled ??= new Set()).add(`${stored.seq}:${stored.index}`);
+  #settled(procedure: Procedure, key: string): void {
+    (procedure.settled ??= new Set()).add(key);
     this.settling.add(procedure);
   }
 
@@ -473,12 +479,16 @@ export class Engine implements RefHost, ChildHost {
     }
   }
 
-  #ring(slot: number, now: number): void {
-    const found = this.population.find(this.directory.numberOf(slot));
-    const { row } = found?.procedure ?? {};
-    const due = (row?.timers ?? NONE).filter((timer) => timer.due <= now);
-    for (const { id, arming } of [...due].sort((a, b) => a.due - b.due || a.arming - b.arming)) {
-      this.executor.post({ kind: 'timer', to: row?.number ?? -1, timer: id, arming });
+  /** Fires what is due, of all procedures in the order of the due times (C105). */
+  #ring(slots: ReadonlySet<number>, now: number): void {
+    const due = [...slots].flatMap((slot) => {
+      const to = this.directory.numberOf(slot);
+      const timers = this.population.find(to)?.row.timers ?? NONE;
+      return timers.filter((timer) => timer.due <= now).map((timer) => ({ to, timer }));
+    });
+    due.sort((a, b) => a.timer.due - b.timer.due || a.to - b.to || a.timer.arming - b.timer.arming);
+    for (const { to, timer } of due) {
+      this.executor.post({ kind: 'timer', to, timer: timer.id, arming: timer.arming });
     }
   }
 }

@@ -37,6 +37,8 @@ export interface MailEnvelope extends EnvelopeBase {
   readonly act?: MailAct;
   /** Idempotency key of an outside send. */
   readonly key?: string;
+  /** `seq:index` of an effect that is settled by this being taken. */
+  readonly settles?: string;
 }
 
 export interface TimerEnvelope extends EnvelopeBase {

@@ -1,6 +1,6 @@
 /** The durable runtime: what `reeve` exports of it. */
-export { createRuntime, Runtime } from './runtime.ts';
-export type { DurableActorRef, RuntimeOptions, RuntimeState, SpawnOptions } from './runtime.ts';
+export { createRuntime, type RuntimeOptions } from './create-runtime.ts';
+export { Runtime, type DurableActorRef, type RuntimeState, type SpawnOptions } from './runtime.ts';
 export { effectKey } from './effect-runner.ts';
 export type { Explanation, Waiting } from './explain.ts';
 export type { MachineEntry, VersionedMachine } from './interpreter/registry.ts';

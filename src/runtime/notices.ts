@@ -11,3 +11,9 @@ export interface RuntimeLog {
 export function standardLog(): RuntimeLog {
   return pino({ name: 'reeve', level: 'warn' }, destination({ fd: 2, sync: true }));
 }
+
+/** What XState's `log()` does without a logger of its own. */
+export function standardLogger(...values: unknown[]): void {
+  // eslint-disable-next-line no-console -- it is what the machine asks for
+  console.log(...values);
+}

@@ -7,6 +7,8 @@ export interface PassivationNeeds {
   readonly clock: Clock;
   readonly population: Population;
   readonly effects: EffectRunner;
+  /** Steps that wait to be published still hold their procedures. */
+  readonly publisher: { readonly backlog: number };
   readonly limits: { readonly passivateAfterMs: number };
 }
 
@@ -38,7 +40,8 @@ export class Passivation {
 
   /** Passivates what has been idle for `passivateAfterMs`; returns how many. */
   sweep(): number {
-    const { clock, population, effects, limits } = this.#needs;
+    const { clock, population, effects, limits, publisher } = this.#needs;
+    if (publisher.backlog > 0) return 0;
     return population.passivate(
       clock.monotonic() - limits.passivateAfterMs,
       (procedure) =>

@@ -38,7 +38,8 @@ export class ActionPlan {
   readonly #children: ChildPlan;
   readonly #now: number;
   readonly #finalContext: unknown;
-  #eventEncoded: Encoded | undefined;
+  #event: EventObject | undefined;
+  #eventEncoded: Encoded = { json: null, refs: false };
   #index = 0;
 
   constructor(parts: {
@@ -170,16 +171,21 @@ export class ActionPlan {
   }
 
   #effect(type: string, { info, params }: ResolvedAction): void {
-    this.#eventEncoded ??= this.#encode(info.event, `event '${info.event.type}'`);
+    // The actions of one microstep share its event; a raised event makes a microstep of its own.
+    if (this.#event !== info.event) {
+      this.#event = info.event;
+      this.#eventEncoded = this.#encode(info.event, `event '${info.event.type}'`);
+    }
+    const event = this.#eventEncoded;
     const encodedParams = params === undefined ? undefined : this.#encode(params, 'params');
     const context =
       info.context === this.#finalContext ? undefined : this.#encode(info.context, 'context');
-    const refs = this.#eventEncoded.refs || encodedParams?.refs || context?.refs;
+    const refs = event.refs || encodedParams?.refs || context?.refs;
     const stored = {
       seq: this.#draft.seq,
       index: this.#index,
       type,
-      event: this.#eventEncoded.json,
+      event: event.json,
       ...(encodedParams === undefined ? {} : { params: encodedParams.json }),
       ...(context === undefined ? {} : { context: context.json }),
       ...(refs ? { refs: true as const } : {}),

@@ -10,10 +10,11 @@ import type { ColdRows } from './cold-rows.ts';
 import { stateLabel, type Directory } from './directory.ts';
 import { reviveValue, type ActorAddress } from './interpreter/actor-refs.ts';
 import type { LiveSnapshot, Scope } from './interpreter/internals.ts';
-import type { MigratedState, Program } from './interpreter/program.ts';
+import type { Program } from './interpreter/program.ts';
 import type { Registry } from './interpreter/registry.ts';
 import { Procedure } from './procedure.ts';
 import { ProcedureRef, type RefFacts, type RefHost } from './procedure-ref.ts';
+import { currentProgram, missingProgram } from './row-program.ts';
 import { isTerminal, NONE, type ProcedureRow } from './row.ts';
 
 export interface PopulationNeeds {
@@ -25,14 +26,6 @@ export interface PopulationNeeds {
   readonly monotonic: () => number;
   /** The first procedure has come into memory. */
   readonly populated: () => void;
-}
-
-/** A hydrated procedure, and what is wrong with its row under the present code, if anything. */
-export interface Hydrated {
-  readonly procedure: Procedure;
-  readonly unfit?: ReeveError;
-  /** The row was brought to a newer version in memory; it must be committed. */
-  readonly migrated?: true;
 }
 
 export class Population {
@@ -57,21 +50,21 @@ export class Population {
     return slot === undefined ? undefined : this.#live.get(slot);
   }
 
-  /** The procedure with this number; undefined when there is none. */
-  find(number: number): Hydrated | undefined {
+  /** The procedure with this number, hydrated; undefined when there is none. */
+  find(number: number): Procedure | undefined {
     const slot = this.#needs.directory.slotOfNumber(number);
     if (slot === undefined) return undefined;
     const live = this.#live.get(slot);
     if (live !== undefined) {
       live.usedAt = this.#needs.monotonic();
-      return { procedure: live };
+      return live;
     }
     const text = this.#needs.cold.get(slot);
     if (text === undefined) return undefined;
-    const hydrated = this.#hydrate(slot, text);
+    const procedure = this.#hydrate(slot, text);
     this.#needs.cold.delete(slot);
-    this.#enter(hydrated.procedure);
-    return hydrated;
+    this.#enter(procedure);
+    return procedure;
   }
 
   /** The handle of a procedure. Does not hydrate: rows may refer to each other in circles. */
@@ -117,7 +110,8 @@ export class Population {
   passivate(before: number, mayLeave: (procedure: Procedure) => boolean): number {
     let count = 0;
     for (const procedure of this.#live.values()) {
-      if (procedure.usedAt > before || procedure.pinned > 0 || !mayLeave(procedure)) continue;
+      if (procedure.usedAt > before || procedure.pinned > 0 || procedure.migrated) continue;
+      if (!mayLeave(procedure)) continue;
       this.#needs.cold.put(procedure.slot, procedure.json);
       this.#live.delete(procedure.slot);
       count++;
@@ -130,37 +124,36 @@ export class Population {
     if (this.#live.size === 1) this.#needs.populated();
   }
 
-  #hydrate(slot: number, text: string): Hydrated {
+  #hydrate(slot: number, text: string): Procedure {
     const { registry, host, monotonic } = this.#needs;
     const stored = parseJson(text, 'a procedure') as unknown as ProcedureRow;
     let row = stored;
     let program: Program | undefined;
+    let snapshot: LiveSnapshot | undefined;
     let unfit: ReeveError | undefined;
+    let ref: ProcedureRef | undefined;
     try {
       [program, row] = currentProgram(registry, stored);
+      ref = new ProcedureRef(host, row, program);
+      // A child that was born quarantined has no state yet.
+      if (row.seq >= 0) snapshot = this.restore(program, row, ref);
     } catch (error) {
       if (!(error instanceof ReeveError)) throw error;
-      unfit = error;
+      row = stored;
+      // What has ended needs no machine any more to be looked at.
+      if (isTerminal(row.status)) snapshot = bareSnapshot(row);
+      else unfit = error;
     }
     program ??= registry.newest(row.machine) ?? missingProgram(row);
-    const ref = new ProcedureRef(host, row, program);
-    let snapshot: LiveSnapshot | undefined;
-    if (unfit === undefined) {
-      try {
-        snapshot = this.restore(program, row, ref);
-      } catch (error) {
-        if (!(error instanceof ReeveError)) throw error;
-        unfit = error;
-      }
-    }
-    const migrated = row !== stored && unfit === undefined;
+    ref ??= new ProcedureRef(host, row, program);
+    const migrated = row !== stored;
     const json = migrated ? JSON.stringify(row) : text;
-    if (unfit !== undefined) row = stored;
     const procedure = new Procedure({ slot, program, ref, row, snapshot, json });
     procedure.usedAt = monotonic();
     procedure.shown = { row, snapshot };
-    if (unfit !== undefined) return { procedure, unfit };
-    return migrated ? { procedure, migrated } : { procedure };
+    procedure.unfit = unfit;
+    procedure.migrated = migrated;
+    return procedure;
   }
 
   /** The live snapshot of a row. Throws ROW_UNFIT. */
@@ -220,91 +213,7 @@ export function snapshotStatus(row: ProcedureRow): LiveSnapshot['status'] {
   return isTerminal(row.status) ? (row.status as LiveSnapshot['status']) : 'active';
 }
 
-/** The program for a row, and the row as that program wants it. Throws with the reason if none. */
-function currentProgram(registry: Registry, row: ProcedureRow): [Program, ProcedureRow] {
-  const newest = registry.newest(row.machine);
-  if (newest === undefined) {
-    throw new ReeveError('MACHINE_UNKNOWN', `no machine '${row.machine}' was given`, {
-      machine: row.machine,
-    });
-  }
-  if (newest.version > row.version && newest.migrate[row.version] !== undefined) {
-    return [newest, migrate(newest, row)];
-  }
-  const program = registry.version(row.machine, row.version);
-  if (program === undefined) {
-    throw new ReeveError(
-      'VERSION_UNKNOWN',
-      `machine '${row.machine}' version ${row.version} was not given, and no migration from it`,
-      { machine: row.machine, version: row.version },
-    );
-  }
-  if (program.positional && program.print !== row.print && !isTerminal(row.status)) {
-    throw new ReeveError(
-      'MACHINE_CHANGED',
-      `machine '${row.machine}' changed under version ${row.version}; it has unnamed actions or ` +
-        'invokes, which are known by their position only',
-      { machine: row.machine, version: row.version },
-    );
-  }
-  return [program, row];
-}
-
-function migrate(program: Program, row: ProcedureRow): ProcedureRow {
-  let state: MigratedState = { state: row.state, context: row.context };
-  for (let version = row.version; version < program.version; version++) {
-    const step = program.migrate[version];
-    if (step === undefined) {
-      throw new ReeveError(
-        'VERSION_UNKNOWN',
-        `machine '${row.machine}' has no migration from version ${version}`,
-        { machine: row.machine, version },
-      );
-    }
-    try {
-      state = step(state);
-    } catch (cause) {
-      throw new ReeveError(
-        'ROW_UNFIT',
-        `the migration of '${row.machine}' from version ${version} failed`,
-        { machine: row.machine, version },
-        cause,
-      );
-    }
-  }
-  const { version, print } = program;
-  // Effects decided under the old version keep the context they saw.
-  const effects = row.effects?.map((effect) => ({ context: row.context, ...effect }));
-  return {
-    ...row,
-    version,
-    print,
-    state: state.state,
-    context: state.context,
-    ...(effects === undefined ? {} : { effects }),
-  };
-}
-
-/** Stands for a machine that the code no longer knows, so that its procedure can be listed. */
-function missingProgram(row: ProcedureRow): Program {
-  const unknown = (): never => {
-    throw new ReeveError('MACHINE_UNKNOWN', `no machine '${row.machine}' was given`, {
-      machine: row.machine,
-    });
-  };
-  return {
-    kind: 'logic',
-    key: row.machine,
-    version: row.version,
-    print: row.print,
-    positional: false,
-    migrate: {},
-    start: unknown,
-    transition: unknown,
-    store: unknown,
-    restore: unknown,
-    child: () => undefined,
-    srcOf: () => undefined,
-    skipsMissed: () => false,
-  };
+function bareSnapshot(row: ProcedureRow): LiveSnapshot {
+  const { state: value, context, output, error } = row;
+  return { status: snapshotStatus(row), value, context, output, error, children: {} };
 }

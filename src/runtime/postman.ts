@@ -18,9 +18,10 @@ export class Postman {
 
   /** Posts mail of a step. At the receiver's limit it becomes a dead letter, which is visible. */
   post(mail: DraftMail, from: string, group: CommitGroup): void {
-    const { queue, limits, counters } = this.#needs;
+    const { queue, held, limits, counters } = this.#needs;
     const ordinary = mail.act === undefined && mail.child === undefined;
-    if (ordinary && queue.waitingFor(mail.to) >= limits.mailboxMax) {
+    const waiting = queue.waitingFor(mail.to) + (held.get(mail.to)?.length ?? 0);
+    if (ordinary && waiting >= limits.mailboxMax) {
       this.deadLetter({ to: this.#nameOf(mail.to), from, event: mail.json }, 'mailbox-full', group);
       return;
     }

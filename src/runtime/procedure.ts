@@ -2,6 +2,7 @@
  * A procedure in memory. `row` and `snapshot` are the head: they may run ahead of the disk inside
  * the groups on their way. `shown` is what has become durable and all that anybody outside sees.
  */
+import type { ReeveError } from '../model/errors.ts';
 import type { LiveSnapshot } from './interpreter/internals.ts';
 import type { Program } from './interpreter/program.ts';
 import type { LocalActor } from './local-actors.ts';
@@ -22,6 +23,12 @@ export class Procedure {
   shown: { readonly row: ProcedureRow; readonly snapshot: LiveSnapshot | undefined } | undefined;
   /** `seq:index` of effects that are settled in memory and not yet out of the row. */
   settled: Set<string> | undefined;
+  /** Why the row does not fit the present code; whoever takes the next step sets it aside. */
+  unfit: ReeveError | undefined;
+  /** The row was brought to a newer version in memory; that must be committed. */
+  migrated = false;
+  /** It is being purged: nobody finds it any more. */
+  leaving = false;
   /** Live children by id: promises, callbacks, observables. */
   locals: Map<string, LocalActor> | undefined;
   /** Groups on their way that hold a step of this procedure. */

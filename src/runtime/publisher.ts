@@ -14,7 +14,8 @@ import type { Registry } from './interpreter/registry.ts';
 import type { LocalActors } from './local-actors.ts';
 import type { Population } from './population.ts';
 import type { Procedure } from './procedure.ts';
-import { NONE } from './row.ts';
+import { NONE, type ProcedureRow } from './row.ts';
+import { settledKey } from './row-draft.ts';
 import type { TaskDesk } from './task-desk.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -64,7 +65,7 @@ export class Publisher {
         const { directory } = this.#needs;
         directory.publish(procedure.slot, row.machine, stateLabel(row.state), row.status);
       }
-      pruneSettled(procedure);
+      pruneSettled(procedure, row);
     }
     // Steps first, then answers: whoever waited finds the effects begun and the observers told.
     this.#jobs =
@@ -93,14 +94,18 @@ export class Publisher {
         return;
       }
       const job = this.#jobs[this.#at++];
-      try {
-        if (job !== undefined) this.#do(job);
-      } catch (error) {
-        this.#needs.report(error);
-      }
+      if (job !== undefined) this.#guard(() => this.#do(job));
     }
     this.#jobs = [];
     this.#at = 0;
+  }
+
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#needs.report(error);
+    }
   }
 
   #do(job: Step | Waiter): void {
@@ -113,7 +118,8 @@ export class Publisher {
     const { effects, watchers, inspector } = this.#needs;
     if (inspector.active) inspector.before(step);
     effects.add(procedure, step.effects);
-    for (const after of step.after) this.#after(procedure, after);
+    // One that fails, a logger say, must not take the next with it: a task would never begin.
+    for (const after of step.after) this.#guard(() => this.#after(procedure, after));
     if (step.quiet) return;
     for (const event of step.emits) watchers.emit(procedure.number, event);
     if (snapshot !== undefined && !step.muted) watchers.tell(procedure.number, snapshot);
@@ -162,13 +168,13 @@ export class Publisher {
   }
 }
 
-/** Settled effects that have left the row need not be remembered. */
-function pruneSettled(procedure: Procedure): void {
-  const { settled, row } = procedure;
+/** Settled effects that have left the durable row need not be remembered. */
+function pruneSettled(procedure: Procedure, durable: ProcedureRow): void {
+  const { settled } = procedure;
   if (settled === undefined) return;
-  const effects = row.effects ?? NONE;
+  const effects = durable.effects ?? NONE;
   for (const key of settled) {
-    if (!effects.some(({ seq, index }) => `${seq}:${index}` === key)) settled.delete(key);
+    if (!effects.some((effect) => settledKey(effect) === key)) settled.delete(key);
   }
   if (settled.size === 0) procedure.settled = undefined;
 }

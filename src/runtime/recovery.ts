@@ -15,6 +15,7 @@ import type { MailQueue } from './mail-queue.ts';
 import type { Population } from './population.ts';
 import type { Retention } from './retention.ts';
 import { envelopeOf } from './postman.ts';
+import { isDamaged, readRow } from './read-row.ts';
 import { isTerminal, type DeadLetter, type ProcedureRow, type StoredMail } from './row.ts';
 import { TABLE_PREFIX, type Tables } from './tables.ts';
 import type { TimerQueue } from './timer-queue.ts';
@@ -81,7 +82,7 @@ class Loader {
   load(key: string, value: string): void {
     const { tables, keys, deadLetters, counters } = this.#needs;
     if (key.startsWith('p/')) {
-      this.#procedure(value);
+      this.#procedure(Number(key.slice(2)), value);
     } else if (key.startsWith('m/')) {
       this.#mail.push(parseJson(value, key) as unknown as StoredMail);
     } else if (key.startsWith(TABLE_PREFIX)) {
@@ -91,7 +92,7 @@ class Loader {
       deadLetters.load(letter);
       counters.seen(0, letter.seq);
     } else if (key.startsWith('k/')) {
-      keys.load(key);
+      keys.load(key, value);
     } else if (key === 'c') {
       const record = parseJson(value, key) as { procedure?: number; mail?: number; at?: number };
       counters.load(record);
@@ -100,7 +101,8 @@ class Loader {
   }
 
   finish(): Recovered {
-    const { directory, queue, counters } = this.#needs;
+    const { directory, queue, counters, keys } = this.#needs;
+    keys.loaded();
     for (const { slot, parent } of this.#children) {
       const parentSlot = directory.slotOfNumber(parent);
       if (parentSlot !== undefined) directory.adopt(slot, parentSlot);
@@ -112,10 +114,10 @@ class Loader {
     return { resuming: this.#resuming.sort((a, b) => a - b), at: this.#at };
   }
 
-  #procedure(text: string): void {
-    const { population, timers, counters, retention } = this.#needs;
-    const row = parseJson(text, 'a procedure') as unknown as ProcedureRow;
-    const slot = population.load(row, text);
+  #procedure(number: number, text: string): void {
+    const { population, timers, counters, retention, directory } = this.#needs;
+    const row = readRow(text, number, (id) => directory.slotOf(id) !== undefined);
+    const slot = population.load(row, isDamaged(row) ? JSON.stringify(row) : text);
     counters.seen(row.number, 0);
     if (row.parent !== undefined) this.#children.push({ slot, parent: row.parent.number });
     this.#needs.follow(undefined, row);

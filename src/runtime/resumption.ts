@@ -26,7 +26,7 @@ export interface ResumptionNeeds {
 export function prepareResumption(needs: ResumptionNeeds, number: number): void {
   const { executor, population, effects } = needs;
   executor.post({ kind: 'upkeep', what: 'hydrate', to: number });
-  const procedure = population.find(number)?.procedure;
+  const procedure = population.find(number);
   if (procedure === undefined) return;
   const { row } = procedure;
   if (row.quarantine?.unread) executor.post({ kind: 'upkeep', what: 'retry', to: number });
@@ -36,7 +36,7 @@ export function prepareResumption(needs: ResumptionNeeds, number: number): void 
 
 /** Starts the live children again (at least once, L2). */
 export function resumeLocals(needs: ResumptionNeeds, number: number): void {
-  const procedure = needs.population.find(number)?.procedure;
+  const procedure = needs.population.find(number);
   if (procedure?.snapshot === undefined || procedure.row.status !== 'active') return;
   for (const child of procedure.row.children ?? NONE) {
     if (child.ended) continue;

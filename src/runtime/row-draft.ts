@@ -151,11 +151,16 @@ export class RowDraft {
   }
 }
 
+/** How a settled effect of a procedure is remembered. */
+export function settledKey({ seq, index }: StoredEffect): string {
+  return `${seq}:${index}`;
+}
+
 /** The effects that are not settled yet. */
 export function unsettled(
   effects: readonly StoredEffect[],
   settled: ReadonlySet<string> | undefined,
 ): readonly StoredEffect[] {
   if (settled === undefined || settled.size === 0) return effects;
-  return effects.filter(({ seq, index }) => !settled.has(`${seq}:${index}`));
+  return effects.filter((effect) => !settled.has(settledKey(effect)));
 }

@@ -123,7 +123,9 @@ export interface ProcedureRow {
   readonly timers?: readonly StoredTimer[];
   readonly effects?: readonly StoredEffect[];
   readonly quarantine?: Quarantine;
-  /** Steps taken. */
+  /** Only of a child whose first step broke a rule: it is taken again by `retry`. */
+  readonly input?: Json;
+  /** Steps taken; -1 before the first. */
   readonly seq: number;
   /** Highest arming number given out. */
   readonly armed: number;

@@ -1,7 +1,6 @@
 /** The runtime as its users hold it. */
 import type {
   ActorRefFrom,
-  AnyActorLogic,
   AnyStateMachine,
   EventFromLogic,
   InputFrom,
@@ -9,50 +8,16 @@ import type {
   Observer,
 } from 'xstate';
 import { ReeveError, toErrorData } from '../model/errors.ts';
-import type { Limits } from '../model/options.ts';
-import { resolveOptions } from '../model/options.ts';
-import type { Table, TableView } from '../model/table.ts';
-import type { TaskBinding } from '../model/task.ts';
-import type { HistoryEntries, Store } from '../store/port.ts';
-import { systemClock, type Clock } from '../world/clock.ts';
-import { EXIT_CODES, exitProcess } from '../world/process-exit.ts';
-import { systemRandom } from '../world/random.ts';
+import type { TableView } from '../model/table.ts';
+import type { HistoryEntries } from '../store/port.ts';
 import { hashInput } from './births.ts';
-import { Engine } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { acceptedEvents, explain, type Explanation } from './explain.ts';
 import { encodeValue } from './interpreter/actor-refs.ts';
-import type { MachineEntry } from './interpreter/registry.ts';
 import type { Program } from './interpreter/program.ts';
 import { Listing, type ListPage, type ListQuery } from './listing.ts';
-import { standardLog, type RuntimeLog } from './notices.ts';
 import type { DurableSendOptions, ProcedureRef } from './procedure-ref.ts';
 import { isTerminal, type DeadLetter, type ProcedureStatus } from './row.ts';
-
-export interface RuntimeOptions {
-  /** Machines that may be spawned, and those whose children they start by object. */
-  readonly machines: readonly MachineEntry[];
-  readonly store: Store;
-  /** What stands behind actors: a binding for each declared task, other XState logic by `src`. */
-  readonly actors?: Readonly<Record<string, TaskBinding | AnyActorLogic>>;
-  readonly tables?: Readonly<Record<string, Table>>;
-  readonly clock?: Clock;
-  /** In [0, 1); spreads retries. */
-  readonly random?: () => number;
-  readonly inspect?: ((event: InspectionEvent) => void) | Observer<InspectionEvent>;
-  /** XState's logger: hears `log()` actions. Default: console.log. */
-  readonly logger?: (...values: unknown[]) => void;
-  /** Hears what an operator should know; default: JSON lines on standard error from `warn` up. */
-  readonly log?: RuntimeLog;
-  /** Refuse machines with unnamed parts instead of guarding them; default false. */
-  readonly strict?: boolean;
-  /** See docs/options.md. */
-  readonly limits?: Partial<Limits>;
-  /**
-   * Called once when nothing may act any more (STORE_OUTCOME_UNKNOWN, STALE_EPOCH, a defect).
-   * Default: ends the process with an exit code of its own.
-   */
-  readonly onFatal?: (error: unknown) => void;
-}
 
 /** An XState `ActorRef` of a durable procedure. */
 export type DurableActorRef<Machine extends AnyStateMachine> = ActorRefFrom<Machine> & {
@@ -84,63 +49,6 @@ export interface RuntimeState {
   readonly storeError?: string;
 }
 
-const KNOWN_OPTIONS: ReadonlySet<string> = new Set([
-  'machines',
-  'store',
-  'actors',
-  'tables',
-  'clock',
-  'random',
-  'inspect',
-  'logger',
-  'log',
-  'strict',
-  'limits',
-  'onFatal',
-]);
-
-/**
- * Opens the store, recovers what is on it, and runs the machines from there. Resolves when recovery
- * is durable and new work is taken. Throws OPTION_INVALID, the MACHINE_ codes and the STORE_ codes.
- */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  for (const key of Object.keys(options)) {
-    if (KNOWN_OPTIONS.has(key)) continue;
-    throw new ReeveError('OPTION_INVALID', `createRuntime knows no option '${key}'`, { key });
-  }
-  const limits = resolveOptions(options.limits ?? {});
-  const bindings: Record<string, TaskBinding> = {};
-  const logics: Record<string, AnyActorLogic> = {};
-  for (const [name, actor] of Object.entries(options.actors ?? {})) {
-    if ((actor as { kind?: unknown }).kind === 'task-binding') {
-      bindings[name] = actor as TaskBinding;
-    } else {
-      logics[name] = actor as AnyActorLogic;
-    }
-  }
-  const reign = await options.store.acquire();
-  const engine = new Engine(
-    {
-      machines: options.machines,
-      logics,
-      bindings,
-      tables: options.tables ?? {},
-      store: options.store,
-      clock: options.clock ?? systemClock(),
-      random: options.random ?? systemRandom,
-      limits,
-      strict: options.strict ?? false,
-      logger: options.logger ?? ((...values) => console.log(...values)),
-      log: options.log ?? standardLog(),
-      inspect: options.inspect,
-      onFatal: options.onFatal ?? endProcess,
-    },
-    reign,
-  );
-  await engine.start();
-  return new Runtime(engine);
-}
-
 export class Runtime {
   readonly #engine: Engine;
   readonly #listing: Listing;
@@ -168,7 +76,7 @@ export class Runtime {
   ): Promise<DurableActorRef<Machine>> {
     const engine = this.#open();
     const program = engine.registry.resolve(machine);
-    const id = options.id ?? `${program.key}-${engine.reign.epoch}-${++this.#spawned}`;
+    const id = options.id ?? this.#freeId(program.key);
     assertId(id);
     if (engine.queue.length >= engine.limits.queueMax) {
       throw new ReeveError('QUEUE_FULL', `${engine.queue.length} events wait`, {
@@ -255,7 +163,7 @@ export class Runtime {
   explain(id: string): Explanation {
     const engine = this.#engine;
     const number = this.#numberOf(id);
-    const procedure = engine.population.find(number)?.procedure;
+    const procedure = engine.population.find(number);
     if (procedure === undefined) throw unknown(id);
     const stalled = engine.executor.stalledBy;
     return explain(procedure, {
@@ -271,7 +179,7 @@ export class Runtime {
 
   /** Event types the procedure accepts in its present state. */
   accepts(id: string): readonly string[] {
-    const procedure = this.#engine.population.find(this.#numberOf(id))?.procedure;
+    const procedure = this.#engine.population.find(this.#numberOf(id));
     return procedure === undefined ? [] : acceptedEvents(procedure);
   }
 
@@ -357,8 +265,11 @@ export class Runtime {
       engine.stopActing();
       engine.executor.rejectAll(new ReeveError('STORE_CLOSED', 'the runtime was closed', {}));
     }
-    await engine.tasks.close();
-    await engine.store.close();
+    try {
+      await engine.tasks.close();
+    } finally {
+      await engine.store.close();
+    }
   }
 
   #open(): Engine {
@@ -381,10 +292,18 @@ export class Runtime {
     return ref;
   }
 
+  #freeId(machine: string): string {
+    const { reign, directory } = this.#engine;
+    for (;;) {
+      const id = `${machine}-${reign.epoch}-${++this.#spawned}`;
+      if (directory.slotOf(id) === undefined) return id;
+    }
+  }
+
   #numberOf(id: string): number {
     const { directory } = this.#engine;
     const slot = directory.slotOf(id);
-    if (slot === undefined) throw unknown(id);
+    if (slot === undefined || !directory.isShown(slot)) throw unknown(id);
     return directory.numberOf(slot);
   }
 
@@ -410,12 +329,6 @@ async function drained(engine: Engine): Promise<void> {
   while (effects.count > 0 && clock.monotonic() < end) await pause();
   settling.flushAll();
   await executor.quiet();
-}
-
-function endProcess(error: unknown): never {
-  const { code } = toErrorData(error);
-  if (code === 'STORE_OUTCOME_UNKNOWN') exitProcess(EXIT_CODES.storeOutcomeUnknown);
-  exitProcess(code === 'STALE_EPOCH' ? EXIT_CODES.staleEpoch : EXIT_CODES.defect);
 }
 
 function assertId(id: unknown): asserts id is string {

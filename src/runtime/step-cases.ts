@@ -2,10 +2,10 @@
 import type { EventObject } from 'xstate';
 import { ReeveError } from '../model/errors.ts';
 import type { Json } from '../model/json.ts';
-import { plainError } from './births.ts';
+import { plainError, type Births } from './births.ts';
 import { ChildRef } from './child-ref.ts';
 import type { CommitGroup } from './commit-group.ts';
-import type { MailEnvelope } from './envelope.ts';
+import type { Envelope, MailEnvelope } from './envelope.ts';
 import { encodeValue, reviveValue } from './interpreter/actor-refs.ts';
 import { XSTATE_STOP } from './interpreter/internals.ts';
 import { envelopeOf, type Postman } from './postman.ts';
@@ -25,11 +25,13 @@ export class StepCases {
   readonly #needs: StepperNeeds;
   readonly #plan: StepPlan;
   readonly #postman: Postman;
+  readonly #births: Births;
 
-  constructor(needs: StepperNeeds, plan: StepPlan, postman: Postman) {
+  constructor(needs: StepperNeeds, plan: StepPlan, postman: Postman, births: Births) {
     this.#needs = needs;
     this.#plan = plan;
     this.#postman = postman;
+    this.#births = births;
   }
 
   /** Mail from a living child: its end marks it, so that it is not asked for again. */
@@ -98,8 +100,16 @@ export class StepCases {
    * ended with their process; running ones get a new attempt under a new id, in a commit of its own
    * (L4). Under the same ledger the same attempt is asked for again (L2).
    */
-  renewTasks(procedure: Procedure, group: CommitGroup): void {
+  renewTasks(
+    procedure: Procedure,
+    group: CommitGroup,
+    startsLocal: (child: StoredChild) => boolean = () => false,
+  ): void {
     const draft = this.#plan.draft(procedure);
+    for (const child of draft.children) {
+      const stands = child.kind === 'local' && !child.ended;
+      if (stands && startsLocal(child)) draft.after.push({ do: 'start-local', child: child.id });
+    }
     for (const task of draft.before.tasks ?? NONE) {
       const ledger = this.#ledger(procedure, task);
       if (ledger === task.ledger) {
@@ -126,12 +136,15 @@ export class StepCases {
     const facts = { event, source: envelope.from, ...cancelled };
     if (procedure.snapshot !== undefined) {
       this.#plan.step(procedure, facts, group);
+      this.#deliverHeld(procedure, group);
       return;
     }
     // A quarantined procedure that cannot be read: its machine has no say, only its rows end.
     const draft = this.#plan.draft(procedure);
-    const stopped = { status: 'stopped' as const, context: procedure.row.context };
+    const { state: value, context } = procedure.row;
+    const stopped = { status: 'stopped' as const, value, context };
     this.#plan.conclude(procedure, draft, stopped, NOTHING, facts, group);
+    this.#deliverHeld(procedure, group);
   }
 
   /** True when the mail was the end of a child the stopping procedure waited for. */
@@ -151,7 +164,8 @@ export class StepCases {
   /** Sets the procedure aside with the reason; its state, timers and mail stay (L11). */
   quarantine(procedure: Procedure, error: unknown, group: CommitGroup, unread: boolean): void {
     const { row } = procedure;
-    if (row.status === 'quarantined' && row.quarantine?.unread === unread) return;
+    // The first reason is the true one: a record that cannot be read breaks rules by itself.
+    if (row.quarantine !== undefined && (row.quarantine.unread ?? false) >= unread) return;
     const was = row.status === 'quarantined' ? (row.quarantine?.was ?? 'active') : row.status;
     const quarantine = {
       error: plainError(error),
@@ -162,20 +176,34 @@ export class StepCases {
     this.#plan.announce(procedure, group, { type: 'reeve.quarantined' });
   }
 
-  /** Lets a quarantined procedure go on: its mail is delivered, its timers are looked at. */
-  release(procedure: Procedure, group: CommitGroup): void {
-    const { row } = procedure;
-    if (row.status !== 'quarantined' || procedure.snapshot === undefined) return;
-    const { quarantine, ...rest } = row;
-    this.#plan.keep(procedure, group, { ...rest, status: quarantine?.was ?? 'active' });
+  /**
+   * Lets a quarantined procedure go on: its mail is delivered, its timers are looked at, its tasks
+   * and live children asked for again. False when its record still cannot be read.
+   */
+  release(procedure: Procedure, group: CommitGroup): boolean {
+    if (procedure.row.status !== 'quarantined') return true;
+    if (procedure.row.seq < 0) this.#births.again(procedure, group);
+    if (procedure.snapshot === undefined) return false;
+    const { quarantine, ...rest } = procedure.row;
+    if (quarantine !== undefined) {
+      this.#plan.keep(procedure, group, { ...rest, status: quarantine.was });
+    }
     this.#plan.announce(procedure, group, { type: 'reeve.released' });
-    const { held, queue, timers } = this.#needs;
-    const waiting = held.get(procedure.number) ?? [];
+    for (const { due } of rest.timers ?? NONE) this.#needs.timers.add(due, procedure.slot);
+    const answered = this.#needs.held.get(procedure.number) ?? [];
+    this.renewTasks(procedure, group, (child) => !answered.some((held) => isEndOf(held, child)));
+    this.#deliverHeld(procedure, group);
+    return true;
+  }
+
+  /** Mail that was held goes on its way in its order; if the group is discarded it is held again. */
+  #deliverHeld(procedure: Procedure, group: CommitGroup): void {
+    const { held, queue } = this.#needs;
+    const waiting = held.get(procedure.number);
+    if (waiting === undefined) return;
     held.delete(procedure.number);
     group.onUndo(() => held.set(procedure.number, waiting));
-    for (const envelope of waiting) queue.push(envelope);
-    for (const { due } of row.timers ?? NONE) timers.add(due, procedure.slot);
-    this.renewTasks(procedure, group);
+    for (const envelope of waiting) queue.push({ ...envelope, origin: group.serial });
   }
 
   /**
@@ -184,15 +212,19 @@ export class StepCases {
    */
   hold(procedure: Procedure, envelope: MailEnvelope, group: CommitGroup, taken: boolean): void {
     const { held, counters } = this.#needs;
+    const waiting = held.get(procedure.number) ?? NONE;
     let kept = envelope;
     if (envelope.seq === undefined || taken) {
-      const stored = { ...mailOf(envelope), seq: counters.nextMail() };
+      // A row that was there keeps its number, and with it its place.
+      const stored = { ...mailOf(envelope), seq: envelope.seq ?? counters.nextMail() };
       group.addMail(stored);
       kept = envelopeOf(stored, group.serial);
     }
-    const waiting = held.get(procedure.number) ?? [];
     held.set(procedure.number, [...waiting, kept]);
-    group.onUndo(() => held.set(procedure.number, waiting));
+    group.onUndo(() => {
+      if (waiting.length > 0) held.set(procedure.number, [...waiting]);
+      else held.delete(procedure.number);
+    });
   }
 
   #ledger(procedure: Procedure, task: StoredTask): string {
@@ -217,7 +249,13 @@ export class StepCases {
 
 const NOTHING = { actions: [], inspection: [] };
 
-function isEnd(event: EventObject): boolean {
+function isEndOf(envelope: Envelope, { id, arming }: StoredChild): boolean {
+  if (envelope.kind !== 'mail' || !isEnd(envelope.event)) return false;
+  return envelope.child === id && envelope.arming === arming;
+}
+
+/** True for the event by which a parent hears of a child's end. */
+export function isEnd(event: EventObject): boolean {
   return (
     event.type.startsWith('xstate.done.actor.') || event.type.startsWith('xstate.error.actor.')
   );

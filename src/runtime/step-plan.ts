@@ -129,6 +129,7 @@ export class StepPlan {
     procedure.row = row;
     procedure.snapshot = snapshot;
     procedure.json = json;
+    procedure.migrated = false;
   }
 
   /** A change of the row that is no step: nobody hears of it. */
@@ -218,8 +219,9 @@ export class StepPlan {
     living: readonly StoredChild[],
   ): number[] {
     draft.timers = [];
+    const { directory } = this.#needs;
     const awaiting = living.flatMap(({ number, ended }) =>
-      number === undefined || ended ? [] : [number],
+      number === undefined || ended || directory.slotOfNumber(number) === undefined ? [] : [number],
     );
     for (const child of draft.children) children.stopChild(child);
     if (procedure.program.kind === 'set') {
@@ -241,9 +243,11 @@ export class StepPlan {
     children: StepChildren,
   ): ProcedureRow {
     const { program, row } = procedure;
-    const parts = program.store(next);
+    // What cannot be read is kept as it is while its procedure ends.
+    const unread = procedure.snapshot === undefined && !facts.started;
+    const parts = unread ? { ...row, state: row.state } : program.store(next);
     const same = procedure.snapshot !== undefined && next.context === procedure.snapshot.context;
-    const kept = program.kind === 'machine' && same && !children.changed;
+    const kept = unread || (program.kind === 'machine' && same && !children.changed);
     const context = kept
       ? { json: row.context, refs: row.refs === true }
       : encodeValue(parts.context, 'context', (ref) => {
@@ -336,7 +340,9 @@ export class StepPlan {
     if (procedure.program.kind !== 'set' || decided.status !== 'active') {
       return { snapshot: decided, starts: [] };
     }
-    const { tables, limits } = this.#needs;
+    const { tables, limits, registry } = this.#needs;
+    // Before the group is touched: a set of a machine that is not known breaks a rule.
+    registry.resolve((decided.context as SetContext).input.of);
     return refill(
       decided,
       (table, prefix, after, limit) => tables.view(table).page({ prefix, after, limit }),

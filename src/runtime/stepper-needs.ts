@@ -45,6 +45,8 @@ export interface StepperNeeds {
   stale(what: 'mail' | 'timer' | 'task', procedure: string, detail: string): void;
   /** Numbers of the children of a procedure set that have not ended, as planned so far. */
   runningChildren(set: Procedure): number[];
+  /** An effect is settled in memory; it leaves the row with the procedure's next commit. */
+  settled(procedure: Procedure, key: string): void;
   /** Mail held for a quarantined procedure. */
   readonly held: Map<number, Envelope[]>;
 }

@@ -4,7 +4,6 @@
  * machine's wishes become a row is in `step-plan.ts`.
  */
 import type { EventObject } from 'xstate';
-import { assertTaskOutput, type DeclaredTask } from '../model/declare-task.ts';
 import { ReeveError } from '../model/errors.ts';
 import type { Json } from '../model/json.ts';
 import type { CommitGroup } from './commit-group.ts';
@@ -15,17 +14,20 @@ import type {
   TaskEndedEnvelope,
   TimerEnvelope,
   UpkeepEnvelope,
+  Waiter,
 } from './envelope.ts';
 import { reviveValue } from './interpreter/actor-refs.ts';
-import { doneActorEvent, errorActorEvent } from './interpreter/internals.ts';
 import type { Procedure } from './procedure.ts';
-import { isTerminal, NONE, type DeadLetter, type StoredChild } from './row.ts';
+import { isTerminal, NONE, type DeadLetter } from './row.ts';
 import { unsettled } from './row-draft.ts';
-import { plainError, type Births } from './births.ts';
+import type { Births } from './births.ts';
 import type { Postman } from './postman.ts';
-import type { StepCases } from './step-cases.ts';
+import { isEnd, type StepCases } from './step-cases.ts';
 import type { StepPlan } from './step-plan.ts';
 import type { StepperNeeds } from './stepper-needs.ts';
+import { taskEvent } from './task-event.ts';
+
+const ANSWERED: Waiter = { resolve: () => undefined, reject: () => undefined };
 
 export interface StepperParts {
   readonly needs: StepperNeeds;
@@ -113,13 +115,13 @@ export class Stepper {
   }
 
   #find(envelope: Envelope, group: CommitGroup): Procedure | undefined {
-    const found = this.#needs.population.find(envelope.to);
-    if (found === undefined) return undefined;
-    if (found.unfit !== undefined && !isTerminal(found.procedure.row.status)) {
-      this.#cases.quarantine(found.procedure, found.unfit, group, true);
+    const procedure = this.#needs.population.find(envelope.to);
+    if (procedure === undefined || procedure.leaving) return undefined;
+    if (procedure.unfit !== undefined && !isTerminal(procedure.row.status)) {
+      this.#cases.quarantine(procedure, procedure.unfit, group, true);
     }
-    if (found.migrated) this.#plan.keep(found.procedure, group);
-    return found.procedure;
+    if (procedure.migrated) this.#plan.keep(procedure, group);
+    return procedure;
   }
 
   /** A waiter hears after the commit; when nothing changed, that is at once. */
@@ -136,7 +138,8 @@ export class Stepper {
     // A refusal rests on state that may not be durable yet: it waits like any answer (L1).
     if (procedure.pinned > 0) group.waiters.push({ resolve: refuse, reject: refuse });
     else refuse();
-    (envelope as { waiter?: unknown }).waiter = undefined;
+    // Answered: nobody hears more, and a discarded group does not plan it again.
+    (envelope as { waiter?: Waiter }).waiter = ANSWERED;
   }
 
   #unknown(envelope: Exclude<Envelope, SpawnEnvelope>, group: CommitGroup): void {
@@ -150,20 +153,22 @@ export class Stepper {
   #spawn(envelope: SpawnEnvelope, group: CommitGroup): void {
     const { directory, population } = this.#needs;
     const slot = directory.slotOf(envelope.id);
-    const known = slot === undefined ? undefined : population.find(directory.numberOf(slot));
-    if (known === undefined) {
+    const procedure = slot === undefined ? undefined : population.find(directory.numberOf(slot));
+    if (procedure === undefined) {
       this.#spawnNew(envelope, group);
       return;
     }
-    const { procedure } = known;
-    const { row } = procedure;
-    if (row.machine === envelope.program.key && row.inputHash === envelope.inputHash) {
+    const { row, leaving } = procedure;
+    const same = row.machine === envelope.program.key && row.inputHash === envelope.inputHash;
+    if (same && !leaving) {
       this.#answer(envelope, procedure, group);
       return;
     }
     const error = new ReeveError(
       'ID_CONFLICT',
-      `'${envelope.id}' is the id of another procedure of '${row.machine}' or has other input`,
+      leaving
+        ? `the procedure with the id '${envelope.id}' is just being removed`
+        : `'${envelope.id}' is the id of another procedure of '${row.machine}' or has other input`,
       { id: envelope.id, machine: row.machine },
     );
     this.#refuse(envelope, procedure, group, error);
@@ -191,15 +196,16 @@ export class Stepper {
 
   #mail(procedure: Procedure, envelope: MailEnvelope, group: CommitGroup): void {
     const { row } = procedure;
-    if (row.status === 'quarantined' && envelope.act !== 'cancel') {
+    const { key } = envelope;
+    if (key !== undefined && this.#needs.keys.has(procedure, key)) return;
+    if (envelope.settles !== undefined) this.#settle(procedure, envelope.settles, group);
+    const ends = envelope.act === 'stop' || envelope.act === 'cancel';
+    if (row.status === 'quarantined' && !ends) {
       this.#hold(procedure, envelope, group);
       return;
     }
     if (envelope.seq !== undefined) group.takeMail(envelope.seq);
-    if (envelope.key !== undefined && !this.#needs.keys.take(procedure, envelope.key, group)) {
-      return;
-    }
-    if (envelope.act === 'stop' || envelope.act === 'cancel') {
+    if (ends) {
       if (row.status === 'active' || row.status === 'quarantined') {
         this.#cases.stop(procedure, envelope, group);
       } else if (envelope.act === 'stop' && isTerminal(row.status)) {
@@ -218,9 +224,17 @@ export class Stepper {
     if (envelope.child === undefined) {
       const facts = { event: this.#live(procedure, envelope), source: envelope.from };
       this.#plan.step(procedure, facts, group);
+      // Not before: a key stands for an event that was taken, never for one that was refused.
+      if (key !== undefined) this.#needs.keys.take(procedure, key, group);
     } else {
       this.#fromChild(procedure, envelope, envelope.child, group);
     }
+  }
+
+  /** The news that an effect failed settles it: neither is there without the other. */
+  #settle(procedure: Procedure, key: string, group: CommitGroup): void {
+    this.#needs.settled(procedure, key);
+    group.onUndo(() => procedure.settled?.delete(key));
   }
 
   #fromChild(
@@ -237,8 +251,8 @@ export class Stepper {
     const child = procedure.row.children?.find(
       ({ id, arming }) => id === childId && arming === envelope.arming,
     );
-    if (child === undefined) {
-      // L16: the child was stopped or armed anew after it sent this.
+    if (child === undefined || (child.ended && isEnd(event))) {
+      // L16: the child was stopped or armed anew after it sent this, or has told its end before.
       this.#needs.stale('mail', procedure.id, event.type);
       return;
     }
@@ -256,11 +270,7 @@ export class Stepper {
   /** Mail for a quarantined procedure is kept as rows, in order, until it is let go on. */
   #hold(procedure: Procedure, envelope: MailEnvelope, group: CommitGroup): void {
     if (envelope.waiter !== undefined) {
-      const error = new ReeveError('QUARANTINED', `procedure '${procedure.id}' is quarantined`, {
-        procedure: procedure.id,
-        reason: procedure.row.quarantine?.error,
-      });
-      this.#refuse(envelope, procedure, group, error);
+      this.#refuse(envelope, procedure, group, quarantined(procedure));
       return;
     }
     this.#cases.hold(procedure, envelope, group, false);
@@ -306,13 +316,21 @@ export class Stepper {
     const child = row.children?.find(
       ({ id, arming }) => id === task.child && arming === task.arming,
     );
-    const listens = row.status === 'active' && child !== undefined && task.phase === 'submitted';
-    if (!listens || procedure.snapshot === undefined) {
+    const listens = row.status === 'active' || row.status === 'quarantined';
+    if (!listens || child === undefined || task.phase !== 'submitted') {
       this.#cases.taskOver(procedure, task, group);
       return;
     }
     const logic = this.#needs.registry.child(program, task.src);
     const event = taskEvent(child, envelope, logic?.kind === 'task' ? logic.task : undefined);
+    if (row.status === 'quarantined') {
+      // The attempt is over; the news of it waits with the other mail.
+      this.#cases.taskOver(procedure, task, group);
+      const { id, arming } = child;
+      const mail = { kind: 'mail', to: procedure.number, event, child: id, arming } as const;
+      this.#cases.hold(procedure, mail, group, false);
+      return;
+    }
     this.#cases.taskStep(procedure, child, task, event, group);
   }
 
@@ -320,17 +338,20 @@ export class Stepper {
     const { row } = procedure;
     switch (envelope.what) {
       case 'settle': {
-        const effects = unsettled(row.effects ?? NONE, procedure.settled);
-        if (effects.length !== (row.effects?.length ?? 0)) {
-          this.#plan.keep(procedure, group, { ...row, effects });
-        }
+        const { effects = NONE, ...rest } = row;
+        const left = unsettled(effects, procedure.settled);
+        if (left.length === effects.length) break;
+        const next = left.length === 0 ? rest : { ...rest, effects: left };
+        this.#plan.keep(procedure, group, next);
         break;
       }
       case 'renew-tasks':
         this.#cases.renewTasks(procedure, group);
         break;
       case 'retry':
-        this.#cases.release(procedure, group);
+        if (!this.#cases.release(procedure, group)) {
+          this.#refuse(envelope, procedure, group, quarantined(procedure));
+        }
         break;
       case 'hydrate':
         break;
@@ -340,31 +361,17 @@ export class Stepper {
   #purge(procedure: Procedure, group: CommitGroup): void {
     if (!isTerminal(procedure.row.status)) return;
     this.#needs.keys.drop(procedure, group);
+    procedure.leaving = true;
+    group.onUndo(() => {
+      procedure.leaving = false;
+    });
     group.forget(procedure);
   }
 }
 
-/** The event by which a machine hears of its task's end. Only a valid success is a `done` (L5). */
-function taskEvent(
-  child: StoredChild,
-  { outcome }: TaskEndedEnvelope,
-  task: DeclaredTask | undefined,
-): EventObject {
-  switch (outcome.status) {
-    case 'success':
-      try {
-        if (task !== undefined) assertTaskOutput(task, outcome.output);
-        return doneActorEvent(child.id, outcome.output);
-      } catch (error) {
-        return errorActorEvent(child.id, plainError(error));
-      }
-    case 'cancelled':
-      return errorActorEvent(child.id, {
-        name: 'ReeveError',
-        code: 'CANCELLED',
-        message: 'CANCELLED: the task was cancelled',
-      });
-    default:
-      return errorActorEvent(child.id, outcome.error);
-  }
+function quarantined({ id, row }: Procedure): ReeveError {
+  return new ReeveError('QUARANTINED', `procedure '${id}' is quarantined`, {
+    procedure: id,
+    reason: row.quarantine?.error,
+  });
 }

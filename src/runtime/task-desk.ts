@@ -106,19 +106,30 @@ export class TaskDesk {
 
   /** A full runner keeps nothing: the attempt waits here until there is room. */
   #try(wish: Wish): void {
-    const { procedure, attempt, task, src, input } = wish;
+    if (!this.#taken(wish)) this.#waiting.push(wish);
+  }
+
+  /** Offers what waits, in order, until the runner is full again. */
+  #room(): void {
+    let taken = 0;
+    for (const wish of this.#waiting) {
+      if (!this.#taken(wish)) break;
+      taken++;
+    }
+    this.#waiting.splice(0, taken);
+  }
+
+  /** False when the runner is full. */
+  #taken({ procedure, attempt, task, src, input }: Wish): boolean {
     try {
       assertTaskInput(task, input);
       const submission = { attempt: attempt as AttemptId, task: task.name, input };
       this.#runner(task.name, src).submit(submission, this.#listener(procedure, attempt));
     } catch (error) {
-      if (hasCode(error, 'TASK_QUEUE_FULL')) this.#waiting.push(wish);
-      else this.#ended(procedure, attempt, { status: 'fail', error: toErrorData(error) });
+      if (hasCode(error, 'TASK_QUEUE_FULL')) return false;
+      this.#ended(procedure, attempt, { status: 'fail', error: toErrorData(error) });
     }
-  }
-
-  #room(): void {
-    for (const wish of this.#waiting.splice(0)) this.#try(wish);
+    return true;
   }
 
   #listener(procedure: number, attempt: string): TaskListener {

@@ -28,7 +28,8 @@ export interface HistoryRecord {
 export const HISTORY_LIMIT_MAX = 1000;
 /** A page ends behind the entry with which it passes this many characters of JSON. */
 const PAGE_CHARACTERS_MAX = 4 * 1024 * 1024;
-const START: HistoryMark = { position: 0, ordinal: 0, index: -1 };
+/** In front of every record, also of one whose place was damaged. */
+const START: HistoryMark = { position: Number.MIN_SAFE_INTEGER, ordinal: 0, index: -1 };
 const CURSOR = /^(\d{1,16})\.(\d{1,10})\.(\d{1,10})$/;
 
 /** Checks a page request. Throws OPTION_INVALID. */

@@ -2,7 +2,7 @@
  * Runs checkpoints in slices: one transaction of bounded time, then a turn for the appends that
  * have come meanwhile, and so on.
  */
-import { ReeveError } from '../model/errors.ts';
+import type { ReeveError } from '../model/errors.ts';
 import type { OpenStore } from './sqlite-open.ts';
 import { refused, stale } from './sqlite-log.ts';
 
@@ -80,7 +80,7 @@ export class Checkpointer {
     const began = now();
     let done = false;
     let worked = began;
-    store.transact(() => {
+    store.transactSlice(() => {
       store.assertReign();
       do done = steps.next().done === true;
       while (!done && now() - began < budget);

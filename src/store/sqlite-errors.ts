@@ -3,6 +3,7 @@
  * is it proven that nothing happened?
  */
 import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorCode } from '../model/errors.ts';
 import { ReeveError } from '../model/errors.ts';
@@ -28,7 +29,7 @@ export function fromFault(fault: Fault): ReeveError {
   return new ReeveError(fault.code, fault.message, fault.details);
 }
 
-const NO_SPACE: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const NO_SPACE: ReadonlySet<string> = new Set(['SQLITE_FULL', 'ENOSPC', 'EDQUOT', 'EFBIG']);
 /** SQLite reports a quota, and a full disk in some places, as one of these. */
 const MAYBE_NO_SPACE: ReadonlySet<string> = new Set([
   'SQLITE_IOERR_WRITE',
@@ -43,9 +44,13 @@ const PROBE_BYTES = 64 * 1024;
  * is asked of the file system by writing a small file.
  */
 export function saysFull(error: unknown, dir: string): boolean {
-  const code = codeOf(error);
-  if (code === 'SQLITE_FULL' || NO_SPACE.has(code)) return true;
-  return MAYBE_NO_SPACE.has(code) && !probeWrites(dir);
+  return lacksSpace(error) || (MAYBE_NO_SPACE.has(codeOf(error)) && !probeWrites(dir));
+}
+
+function lacksSpace(error: unknown): boolean {
+  if (NO_SPACE.has(codeOf(error))) return true;
+  // Node has no name for an exhausted quota.
+  return (error as { errno?: unknown } | null)?.errno === -constants.errno.EDQUOT;
 }
 
 /** True when `error` says that the database file does not hang together. */
@@ -99,7 +104,7 @@ export function readFault(error: unknown, what: string, details: object = {}): R
   const text = `${what}: ${reason === '' ? '' : `${reason}: `}${messageOf(error)}`;
   const all = { ...details, reason };
   if (saysDamaged(error)) return new ReeveError('STORE_DAMAGED', text, all, error);
-  if (reason === 'SQLITE_FULL' || NO_SPACE.has(reason)) return full(what, error);
+  if (lacksSpace(error)) return full(what, error);
   return new ReeveError('STORE_UNAVAILABLE', text, all, error);
 }
 
@@ -117,6 +122,6 @@ function probeWrites(dir: string): boolean {
       unlinkSync(path);
     }
   } catch (error) {
-    return !NO_SPACE.has(codeOf(error));
+    return !lacksSpace(error);
   }
 }

@@ -101,7 +101,7 @@ export class HistoryReader {
 
   #readGroup(position: number): Buffer {
     const group = this.#group.get(position);
-    if (group !== undefined) return group;
+    if (Buffer.isBuffer(group)) return group;
     throw new ReeveError('STORE_DAMAGED', `the group at position ${position} is missing`, {
       position,
     });
@@ -110,8 +110,14 @@ export class HistoryReader {
 
 function checked(row: HistoryRow): HistoryRecord {
   const { procedure, position, ordinal, entries, crc } = row;
-  const record = recordChecksum(RecordKind.history, String(procedure), entries);
-  if (historyChecksum(record, position, ordinal) !== crc) {
+  const found = Buffer.isBuffer(entries)
+    ? historyChecksum(
+        recordChecksum(RecordKind.history, String(procedure), entries),
+        position,
+        ordinal,
+      )
+    : undefined;
+  if (found !== crc) {
     throw new ReeveError(
       'STORE_DAMAGED',
       `the history of procedure ${procedure} at position ${position} does not match its checksum`,

@@ -63,6 +63,10 @@ export class StateReader implements ChunkReader {
     const before = this.#after;
     this.#ended = true;
     for (const row of this.#select.iterate(before)) {
+      // What is declared as text may be anything once a bit of its type has flipped.
+      if (typeof row.key !== 'string' || !Buffer.isBuffer(row.value)) {
+        throw damaged(String(row.key), row.position);
+      }
       if (!frames.hasRoom(row.key, row.value)) {
         this.#ended = false;
         break;

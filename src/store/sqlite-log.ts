@@ -4,6 +4,7 @@ import { checkGroup } from '../codec/frame-cursor.ts';
 import { readGroupHeader } from '../codec/group.ts';
 import type { GroupHeader } from '../codec/group.ts';
 import { ReeveError } from '../model/errors.ts';
+import { readFault } from './sqlite-errors.ts';
 import type { MetaTable } from './sqlite-schema.ts';
 
 interface LogRow {
@@ -120,8 +121,13 @@ export class LogTable {
 
   /** A group with all its checksums verified. Throws STORE_DAMAGED. */
   read(position: number): Buffer {
-    const bytes = this.#select.get(position);
-    if (bytes === undefined) throw missing(position);
+    let bytes;
+    try {
+      bytes = this.#select.get(position);
+    } catch (error) {
+      throw readFault(error, `reading position ${position}`, { position });
+    }
+    if (!Buffer.isBuffer(bytes)) throw missing(position);
     checkGroup(bytes, position);
     return bytes;
   }
@@ -129,11 +135,15 @@ export class LogTable {
   /** Verified groups behind `after` up to `last`, in order. Throws STORE_DAMAGED. */
   *readRange(after: number, last: number): Generator<Buffer> {
     let expected = after + 1;
-    for (const { position, epoch, bytes } of this.#range.iterate(after, last)) {
-      if (position !== expected) throw missing(expected);
-      checkGroup(bytes, position, epoch);
-      yield bytes;
-      expected++;
+    try {
+      for (const { position, epoch, bytes } of this.#range.iterate(after, last)) {
+        if (position !== expected || !Buffer.isBuffer(bytes)) throw missing(expected);
+        checkGroup(bytes, position, epoch);
+        yield bytes;
+        expected++;
+      }
+    } catch (error) {
+      throw readFault(error, `reading position ${expected}`, { position: expected });
     }
     if (expected !== last + 1) throw missing(expected);
   }

@@ -11,6 +11,8 @@ export const APPLICATION_ID = 0x52565331;
 /** Version of the tables. A higher one in a file was written by a newer Reeve. */
 export const FORMAT_VERSION = 1;
 export const PAGE_BYTES = 4096;
+/** Root page of the table `meta`, the first one made; `wal-guard.ts` tells transactions by it. */
+export const META_ROOT_PAGE = 2;
 
 const SCHEMA = `
 CREATE TABLE meta(
@@ -69,7 +71,9 @@ export type MetaName =
   /** Groups up to here are folded into `state` and `history`. */
   | 'checkpointed'
   /** A position that had been reached when the store was last closed or checkpointed. */
-  | 'reached';
+  | 'reached'
+  /** Slices of checkpoints so far: each of them writes this row. */
+  | 'slices';
 
 /** Makes the tables of an empty database. Leaves it in WAL mode. */
 export function createSchema(db: Database): void {
@@ -82,8 +86,45 @@ export function createSchema(db: Database): void {
   meta.set('reign', '');
   meta.set('checkpointed', 0);
   meta.set('reached', 0);
+  meta.set('slices', 0);
   db.exec('COMMIT');
   db.pragma('journal_mode = WAL');
+}
+
+interface SchemaRow {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/**
+ * Throws STORE_DAMAGED when a table or view of ours is not as `createSchema` makes it. What an
+ * operator has added does not matter.
+ *
+ * @param fresh an empty database to compare with
+ */
+export function assertSchema(db: Database, fresh: Database): void {
+  const select = 'SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL';
+  fresh.exec(SCHEMA);
+  const expected = fresh.prepare<[], SchemaRow>(select).all();
+  const found = new Map<string, string>();
+  try {
+    for (const { name, sql } of db.prepare<[], SchemaRow>(select).all()) found.set(name, sql);
+  } catch (cause) {
+    throw new ReeveError('STORE_DAMAGED', 'the schema cannot be read', {}, cause);
+  }
+  for (const { name, sql } of expected) {
+    if (found.get(name) === sql) continue;
+    throw new ReeveError('STORE_DAMAGED', `the schema of ${name} is damaged`, { name });
+  }
+}
+
+/** Root page of the table `meta` in this file; `META_ROOT_PAGE` unless a tool has rebuilt it. */
+export function metaRootPage(db: Database): number {
+  const page: unknown = db
+    .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'meta'")
+    .pluck()
+    .get();
+  return Number(page);
 }
 
 /** Reads and writes `meta`; each row carries a checksum of its name and value. */
@@ -116,8 +157,8 @@ export class MetaTable {
 
   #read(name: MetaName): unknown {
     const row = this.#get.get(name);
-    if (row === undefined || checksum(name, row.value) !== row.crc) throw damaged(name);
-    return row.value;
+    if (row?.crc !== checksum(name, row?.value)) throw damaged(name);
+    return row?.value;
   }
 }
 

@@ -87,7 +87,8 @@ class SqliteStore implements Store {
   }
 
   async checkpoint(epoch: number, position: number): Promise<void> {
-    const writer = this.#assertUsable() ?? this.#writer;
+    this.#assertUsable();
+    const writer = this.#writer;
     if (writer === undefined) throw notAcquired();
     await writer.ask((id) => ({ op: 'checkpoint', id, epoch, position }));
   }
@@ -189,7 +190,7 @@ class SqliteStore implements Store {
     return this.#failed;
   }
 
-  #assertUsable(): undefined {
+  #assertUsable(): void {
     const refusal = this.#refusal();
     if (refusal !== undefined) throw refusal;
   }

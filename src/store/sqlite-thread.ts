@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Transferable } from 'node:worker_threads';
-import { ReeveError } from '../model/errors.ts';
+import type { ReeveError } from '../model/errors.ts';
 import { fromFault, messageOf } from './sqlite-errors.ts';
 import type { Fault } from './sqlite-errors.ts';
 import type {

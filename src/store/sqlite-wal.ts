@@ -14,6 +14,9 @@ const REST_PART = 8;
 /** At this many times the trigger the writer moves everything, whatever it costs. */
 const LIMIT_TIMES = 4;
 
+/** Past so many times the trigger a checkpoint waits for the second thread. */
+const CROWDED_TIMES = 2;
+
 interface WalState {
   /** Frames in the log. */
   readonly log: number;
@@ -27,8 +30,9 @@ export class WalKeeper {
   readonly #trigger: number;
   /** Asks the second thread to move pages; it answers by a call of `moved`. */
   readonly #ask: () => void;
-  #asked = false;
-  /** Frames at which to try again after a try that brought nothing. */
+  /** Frames that were in the database file when the second thread was asked; absent: it is idle. */
+  #askedAt: number | undefined;
+  /** Frames of the log at which to try again after a try that brought nothing. */
   #notBefore = 0;
 
   constructor(db: Database, walBytes: number, ask: () => void) {
@@ -39,39 +43,40 @@ export class WalKeeper {
   }
 
   /**
-   * True while a checkpoint of the log had better wait, so that the log can start over: it is well
-   * past its size and the second thread is at it.
+   * True while a checkpoint had better wait, so that the log can start over: it is well past its
+   * size, and the second thread is at it.
    */
   get crowded(): boolean {
-    return this.#asked && this.#frames().log > 2 * this.#trigger;
+    return this.#askedAt !== undefined && this.#frames().log > CROWDED_TIMES * this.#trigger;
   }
 
   /** To be called after each commit. Throws errors of SQLite. */
   committed(): void {
     const { log, checkpointed } = this.#frames();
-    if (log < this.#notBefore) {
-      // The log has started over: what was tried in vain before does not count any more.
-      if (log < this.#trigger) this.#notBefore = 0;
-      return;
+    // Started over: what was tried in vain before does not count any more.
+    if (log < this.#trigger) this.#notBefore = 0;
+    if (log < this.#notBefore || log - checkpointed < this.#trigger) return;
+    if (log >= LIMIT_TIMES * this.#trigger) this.#moveAll();
+    else if (this.#askedAt === undefined) {
+      this.#askedAt = checkpointed;
+      this.#ask();
     }
-    if (log >= LIMIT_TIMES * this.#trigger && log > checkpointed) return this.#moveRest();
-    if (this.#asked || log - checkpointed < this.#trigger) return;
-    this.#asked = true;
-    this.#ask();
   }
 
   /** The second thread is done. Throws errors of SQLite. */
   moved(): void {
-    this.#asked = false;
     const { log, checkpointed } = this.#frames();
+    const before = this.#askedAt ?? 0;
+    this.#askedAt = undefined;
+    // No space, or a reader that needs the log: asking again at once would bring nothing either.
+    if (checkpointed <= before && log > before) this.#notBefore = log + this.#trigger;
     const rest = log - checkpointed;
-    if (rest > 0 && rest <= this.#trigger / REST_PART) this.#moveRest();
+    if (rest > 0 && rest <= this.#trigger / REST_PART) this.#moveAll();
     else this.committed();
   }
 
-  #moveRest(): void {
-    const { log } = this.#frames();
-    this.#notBefore = log + this.#trigger;
+  #moveAll(): void {
+    this.#notBefore = this.#frames().log + this.#trigger;
     const after = this.#move.get();
     if (after !== undefined && after.checkpointed === after.log) this.#notBefore = 0;
   }

@@ -3,11 +3,16 @@
  *
  * SQLite takes the first frame whose checksum fails for the end of its log and silently drops
  * everything behind it: right for a torn tail, a silent loss of acknowledged commits when a bit
- * has flipped. The guard tells the two apart. Every commit of the store is synced before the next
- * one is written (`synchronous=FULL`, no cache spill), so a frame that was chained onto a commit
- * proves that this commit had been synced. Such a proof behind a broken frame is damage; anything
- * else is a tail that was never acknowledged. The limit of this: damage in the very last commit of
- * a log cannot be told from a torn write.
+ * has flipped. The guard tells the two apart by what it finds behind the break.
+ *
+ * Appends are synced one by one; slices of a checkpoint are not synced, and are told by the page of
+ * the table `meta`, which each of them writes and no append does. So there are two proofs that
+ * something in front of a frame had been synced, and that a break there is damage:
+ *  - the frame is chained onto a whole transaction that was an append;
+ *  - the frame holds a group that is not the next one after the last intact append, so that the
+ *    next one had been acknowledged.
+ * Anything else is a tail that was never acknowledged. The limit of this: damage in the last append
+ * of a log cannot be told from a torn write, and in the last but one only by the second proof.
  *
  * Format: https://www.sqlite.org/fileformat2.html#walformat
  */
@@ -15,6 +20,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { GROUP_HEADER_BYTES, peekPosition } from '../codec/group.ts';
 import { codeOf } from './sqlite-errors.ts';
+import { META_ROOT_PAGE, PAGE_BYTES } from './sqlite-schema.ts';
 
 export interface WalReport {
   /** Frames that SQLite will accept. */
@@ -61,6 +67,16 @@ export function inspectWal(path: string): WalReport {
   }
 }
 
+/** The transaction that is being walked through. */
+interface Transaction {
+  /** Its frames, and the commit in front of it, are as they were written. */
+  intact: boolean;
+  /** It wrote the table `meta`, as an append never does. */
+  meta: boolean;
+  /** Highest position of a group on its pages. */
+  position: number;
+}
+
 class WalScan {
   readonly #fd: number;
   readonly #header: Buffer;
@@ -72,9 +88,13 @@ class WalScan {
   #frames = 0;
   #committed = 0;
   #firstBroken = -1;
+  #transaction: Transaction = { intact: true, meta: false, position: 0 };
+  /** The last transaction was an append, and is whole. */
+  #appended = false;
+  /** Position of the last append in front of the break. */
+  #position = 0;
   #page1: Buffer | undefined;
   #header1: Buffer | undefined;
-  #position = 0;
 
   constructor(fd: number, header: Buffer) {
     this.#fd = fd;
@@ -86,10 +106,10 @@ class WalScan {
   run(): WalReport {
     const pageBytes = this.#pageBytes;
     const sane = pageBytes >= 512 && pageBytes <= 65_536 && (pageBytes & (pageBytes - 1)) === 0;
-    // A header nobody can read a page size from: its frames cannot be found. 4,096 is ours.
-    const frameBytes = FRAME_HEADER_BYTES + (sane ? pageBytes : 4096);
+    // Without a readable size of pages the frames are looked for at the size of ours.
+    const frameBytes = FRAME_HEADER_BYTES + (sane ? pageBytes : PAGE_BYTES);
     const headerBroken = !sane || !this.#headerIsWhole();
-    if (headerBroken) this.#firstBroken = 0;
+    if (headerBroken) this.#break(0);
     const proof = this.#scan(frameBytes, headerBroken);
     const header = this.#header1 === undefined ? {} : { header: this.#header1 };
     if (!proof) return { frames: this.#committed, ...header };
@@ -101,18 +121,15 @@ class WalScan {
   #headerIsWhole(): boolean {
     const header = this.#header;
     if ((header.readUInt32BE(0) & ~1) >>> 0 !== MAGIC) return false;
-    this.#s0 = 0;
-    this.#s1 = 0;
     this.#sum(header, 0, 24);
     return this.#s0 === header.readUInt32BE(24) && this.#s1 === header.readUInt32BE(28);
   }
 
-  /** Walks all frames; true when one behind the first broken frame proves a lost commit. */
+  /** Walks all frames; true when one behind the first broken frame proves damage. */
   #scan(frameBytes: number, headerBroken: boolean): boolean {
     const size = fstatSync(this.#fd).size;
     const total = Math.max(0, Math.floor((size - HEADER_BYTES) / frameBytes));
     const perRead = Math.max(1, Math.floor(READ_BYTES / frameBytes));
-    let afterCommit = false;
     let salts = headerBroken ? undefined : this.#header.subarray(16, 24);
     for (let first = 0; first < total; first += perRead) {
       const count = Math.min(perRead, total - first);
@@ -120,14 +137,44 @@ class WalScan {
       for (let i = 0; i < count; i++) {
         const frame = bytes.subarray(i * frameBytes, (i + 1) * frameBytes);
         salts ??= Buffer.from(frame.subarray(8, 16));
-        const chained = this.#chains(frame, salts);
-        if (!chained && this.#firstBroken < 0) this.#firstBroken = first + i;
-        if (this.#firstBroken < 0) this.#accept(frame);
-        else if (chained && afterCommit) return true;
-        afterCommit = frame.subarray(8, 16).equals(salts) && frame.readUInt32BE(4) !== 0;
+        if (!this.#chains(frame, salts)) this.#break(first + i);
+        else if (this.#take(frame)) return true;
       }
     }
     return false;
+  }
+
+  #break(frame: number): void {
+    if (this.#firstBroken < 0) this.#firstBroken = frame;
+    this.#appended = false;
+    this.#transaction = { intact: false, meta: false, position: 0 };
+  }
+
+  /** Takes in a frame that continues the one before it; true when it proves damage. */
+  #take(frame: Buffer): boolean {
+    const behindBreak = this.#firstBroken >= 0;
+    if (behindBreak && this.#appended) return true;
+    const page = frame.subarray(FRAME_HEADER_BYTES);
+    const transaction = this.#transaction;
+    transaction.position = Math.max(transaction.position, lastPosition(page));
+    transaction.meta ||= frame.readUInt32BE(0) === META_ROOT_PAGE;
+    if (behindBreak && this.#position > 0 && transaction.position > this.#position + 1) return true;
+    if (!behindBreak) {
+      this.#frames++;
+      if (frame.readUInt32BE(0) === 1) this.#page1 = Buffer.from(page);
+    }
+    if (frame.readUInt32BE(4) !== 0) this.#commit(behindBreak);
+    return false;
+  }
+
+  #commit(behindBreak: boolean): void {
+    const { intact, meta, position } = this.#transaction;
+    this.#transaction = { intact: true, meta: false, position: 0 };
+    this.#appended = intact && !meta && position > 0;
+    if (behindBreak) return;
+    if (this.#appended) this.#position = position;
+    this.#committed = this.#frames;
+    this.#header1 = this.#page1?.subarray(0, DATABASE_HEADER_BYTES);
   }
 
   /**
@@ -143,16 +190,6 @@ class WalScan {
     this.#s0 = s0;
     this.#s1 = s1;
     return same && frame.subarray(8, 16).equals(salts);
-  }
-
-  #accept(frame: Buffer): void {
-    this.#frames++;
-    const page = frame.subarray(FRAME_HEADER_BYTES);
-    if (frame.readUInt32BE(0) === 1) this.#page1 = Buffer.from(page);
-    this.#position = Math.max(this.#position, lastPosition(page));
-    if (frame.readUInt32BE(4) === 0) return;
-    this.#committed = this.#frames;
-    this.#header1 = this.#page1?.subarray(0, DATABASE_HEADER_BYTES);
   }
 
   #sum(bytes: Buffer, at: number, length: number): void {

@@ -25,6 +25,8 @@ export interface VirtualPoolOptions {
   readonly deadlineMs?: number;
   readonly graceMs?: number;
   readonly noProgressMs?: number;
+  /** From the moment a thread is given an attempt until it takes it up. Default: 0. */
+  readonly bootMs?: number;
   /** From the order to end a thread to its seen end. Default: 1. */
   readonly exitMs?: number;
 }
@@ -71,6 +73,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof VirtualPoolOptions>([
   'deadlineMs',
   'graceMs',
   'noProgressMs',
+  'bootMs',
   'exitMs',
 ]);
 
@@ -149,7 +152,7 @@ class VirtualHost implements ThreadHost {
   }
 
   start(job: ThreadJob, events: ExecutionEvents): Execution {
-    const { tasks, fault, deadlineMs, exitMs = 1 } = this.#options;
+    const { tasks, fault, deadlineMs, bootMs = 0, exitMs = 1 } = this.#options;
     const { attempt, task } = job;
     const run = (this.#record.runs.get(attempt) ?? 0) + 1;
     this.#record.runs.set(attempt, run);
@@ -159,6 +162,7 @@ class VirtualHost implements ThreadHost {
       task: Object.hasOwn(tasks, task) ? tasks[task] : undefined,
       fault: fault?.(submission, run),
       deadlineMs: deadlineMs ?? null,
+      bootMs,
       exitMs,
       isCut: () => this.#cut,
       begins: () => {

@@ -33,13 +33,15 @@ export type VirtualTask =
 
 /** What goes wrong with one run of a task. Times are virtual ms. */
 export type VirtualFault =
+  /** The thread hangs before it has begun the task. */
+  | { readonly kind: 'never-start' }
   /** The thread dies before it has begun the task. */
   | { readonly kind: 'die-before-start' }
   /** The thread dies without a report, so long after it began. Default: 0. */
   | { readonly kind: 'die'; readonly afterMs?: number }
   /** The task never ends and looks at nothing: only the end of its thread ends it. */
   | { readonly kind: 'hang' }
-  /** The task runs to its end; the report is lost, and the thread is seen dead later. Default: 0. */
+  /** The task runs to its end, its report is lost; the thread is seen dead later. Default: 0. */
   | { readonly kind: 'lose-answer'; readonly deathAfterMs?: number }
   /** As `lose-answer` with a death at once, but the report comes in so long after it. */
   | { readonly kind: 'answer-late'; readonly afterMs: number }

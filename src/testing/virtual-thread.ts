@@ -27,6 +27,8 @@ export interface VirtualThreadNeeds {
   readonly task: VirtualTask | undefined;
   readonly fault: VirtualFault | undefined;
   readonly deadlineMs: number | null;
+  /** Virtual ms until the thread takes the job up. */
+  readonly bootMs: number;
   /** Virtual ms from the order to end a thread to its seen end. */
   readonly exitMs: number;
   /** True once the process of this thread is dead: it does and says no more. */
@@ -71,9 +73,15 @@ export class VirtualThread implements Execution {
         this.#post({ kind: 'progress', progress });
       },
     });
-    this.#soon(() => {
-      this.#begin();
-    });
+    if (needs.bootMs > 0) {
+      this.#wait.set(needs.bootMs, () => {
+        if (!needs.isCut()) this.#begin();
+      });
+    } else {
+      this.#soon(() => {
+        this.#begin();
+      });
+    }
   }
 
   ask(reason: StopReason): void {
@@ -100,6 +108,7 @@ export class VirtualThread implements Execution {
   #begin(): void {
     if (this.#dead) return;
     const { fault, task } = this.#needs;
+    if (fault?.kind === 'never-start') return;
     if (fault?.kind === 'die-before-start') {
       this.die(0);
       return;
@@ -141,10 +150,7 @@ export class VirtualThread implements Execution {
     if (!this.#dead && !this.#reported) this.#advance(steps, () => steps.next());
   }
 
-  #advance(
-    steps: Generator<number, unknown>,
-    move: () => IteratorResult<number, unknown>,
-  ): void {
+  #advance(steps: Generator<number, unknown>, move: () => IteratorResult<number, unknown>): void {
     try {
       const { done, value } = move();
       if (done === true) {

@@ -149,6 +149,8 @@ export class AttemptRunner implements TaskRunner {
       await this.#host.close();
     });
     if (inTime) return;
+    // The idle ones need not stay with those that hang.
+    void this.#host.close();
     const { alive } = this.#host;
     throw new ReeveError('TASK_THREADS_ALIVE', `${alive} threads are not seen to have ended`, {
       alive,

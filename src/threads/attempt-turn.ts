@@ -33,7 +33,7 @@ export interface TurnNeeds {
 
 /** Threads that may die before they have begun an attempt, until that is its failure. */
 const TURNS_MAX = 3;
-/** A thread that has reported lets go of the job at once; one that does not hangs in a left-over. */
+/** A thread that has reported lets go of the job at once, unless it hangs in a left-over. */
 const RELEASE_MS = 5_000;
 
 export class AttemptTurn implements ExecutionEvents {

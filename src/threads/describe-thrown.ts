@@ -16,6 +16,12 @@ export function describeThrown(thrown: unknown): ErrorData {
   return describe(thrown, CAUSES_MAX);
 }
 
+/** As a part of another error: without its stack, which differs between runs and machines. */
+export function describeCause(thrown: unknown): ErrorData {
+  const { stack: _stack, ...cause } = describeThrown(thrown);
+  return cause;
+}
+
 /** An error of the table as data. */
 export function codedError(
   code: ErrorCode,
@@ -42,7 +48,8 @@ export function readErrorData(value: unknown): ErrorData | undefined {
 function describe(thrown: unknown, causesLeft: number): ErrorData {
   try {
     const data = toErrorData(thrown);
-    const details = typeof thrown === 'object' ? detailsOf(thrown, causesLeft) : {};
+    const details =
+      typeof thrown === 'object' && thrown !== null ? detailsOf(thrown, causesLeft) : {};
     const shown = { ...data, ...(Object.keys(details).length > 0 ? { details } : {}) };
     return readErrorData(shown) ?? UNDESCRIBED;
   } catch {
@@ -52,18 +59,23 @@ function describe(thrown: unknown, causesLeft: number): ErrorData {
 
 const UNDESCRIBED: ErrorData = { name: 'Error', message: 'thrown: a value that cannot be read' };
 
-function detailsOf(thrown: object | null, causesLeft: number): Record<string, unknown> {
-  const error = (thrown ?? {}) as Partial<Record<string, unknown>>;
-  const details: Record<string, unknown> = {};
-  for (const field of SYSTEM_FIELDS) {
+/** As many parts as fit, the most telling ones first. */
+function detailsOf(thrown: object, causesLeft: number): Record<string, unknown> {
+  const error = thrown as Partial<Record<string, unknown>>;
+  const system = SYSTEM_FIELDS.flatMap((field): [string, unknown][] => {
     const value = error[field];
-    if (typeof value === 'string' || typeof value === 'number') details[field] = value;
-  }
-  if (isCarried(error.details)) Object.assign(details, error.details);
+    return typeof value === 'string' || typeof value === 'number' ? [[field, value]] : [];
+  });
+  const parts: Record<string, unknown>[] = [Object.fromEntries(system)];
   if (error.cause !== undefined && causesLeft > 0) {
-    details.cause = describe(error.cause, causesLeft - 1);
+    const { stack: _stack, ...cause } = describe(error.cause, causesLeft - 1);
+    parts.push({ cause });
   }
-  return details;
+  if (isCarried(error.details)) parts.push(error.details);
+  return parts.reduce((details, part) => {
+    const more = { ...part, ...details };
+    return isCarried(more) ? more : details;
+  }, {});
 }
 
 function isCarried(details: unknown): details is Record<string, Json> {

@@ -5,7 +5,7 @@
  */
 import type { ErrorData } from '../model/errors.ts';
 import { systemClock } from '../world/clock.ts';
-import { codedError, describeThrown } from './describe-thrown.ts';
+import { codedError, describeCause } from './describe-thrown.ts';
 import { type TaskFunction, ThreadContext } from './task-context.ts';
 import { reportReturned, reportThrown } from './task-report.ts';
 import {
@@ -48,7 +48,7 @@ async function reportOf(order: TaskOrder, context: ThreadContext): Promise<Threa
   try {
     run = await load(order);
   } catch (thrown) {
-    return { kind: 'fail', error: moduleError(order, describeThrown(thrown)) };
+    return { kind: 'fail', error: moduleError(order, describeCause(thrown)) };
   }
   try {
     return reportReturned(await run(JSON.parse(order.input), context));

@@ -1,6 +1,6 @@
 /** What a thread reports of a task's function: of the value it returned, of what it threw. */
 import { assertJson } from '../model/json.ts';
-import { codedError, describeThrown } from './describe-thrown.ts';
+import { codedError, describeCause, describeThrown } from './describe-thrown.ts';
 import type { ThreadContext } from './task-context.ts';
 import type { ThreadReport } from './task-wire.ts';
 
@@ -19,7 +19,7 @@ export function reportReturned(output: unknown): ThreadReport {
     const limits = { bytes, limit: OUTPUT_BYTES_MAX };
     return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, limits) };
   } catch (thrown) {
-    const cause = describeThrown(thrown);
+    const cause = describeCause(thrown);
     const message = `the output cannot be carried: ${cause.message}`;
     return { kind: 'unfit', error: codedError('TASK_RESULT_INVALID', message, { cause }) };
   }

@@ -11,7 +11,7 @@
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { ErrorData } from '../model/errors.ts';
-import { codedError, describeThrown } from './describe-thrown.ts';
+import { codedError, describeCause } from './describe-thrown.ts';
 import {
   isReceipt,
   protocolError,
@@ -65,10 +65,9 @@ export class ThreadExecution implements Execution, ThreadOwner {
     port1.on('messageerror', () => {
       this.#breach(protocolError('a message that cannot be read'));
     });
-    // Nobody but the thread's end closes the other side: it can report no more.
+    // Only the thread's end closes the other side. That it is over is told by its exit.
     port1.on('close', () => {
       this.#portClosed = true;
-      this.kill();
     });
     const order: TaskOrder = {
       v: WIRE_VERSION,
@@ -85,7 +84,7 @@ export class ThreadExecution implements Execution, ThreadOwner {
         this.#returned(value);
       },
       (error: unknown) => {
-        void this.#rejected(describeThrown(error));
+        void this.#rejected(describeCause(error));
       },
     );
   }

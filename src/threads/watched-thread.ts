@@ -1,7 +1,7 @@
 /** One thread of a pool from its birth until its exit has been seen. */
 import type { Worker } from 'node:worker_threads';
 import type { ErrorData } from '../model/errors.ts';
-import { codedError, describeThrown } from './describe-thrown.ts';
+import { codedError, describeCause } from './describe-thrown.ts';
 
 /** Who wants to know that the thread has ended: a job that was given to it. */
 export interface ThreadOwner {
@@ -26,7 +26,7 @@ export class WatchedThread {
     this.#isPooled = isPooled;
     this.id = worker.threadId;
     worker.on('error', (error) => {
-      this.#error = describeThrown(error);
+      this.#error = describeCause(error);
     });
     // Before the pool's own listener, which forgets the thread and so hides who ended it.
     worker.prependListener('exit', (code) => {

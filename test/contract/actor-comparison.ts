@@ -1,6 +1,6 @@
 /** Starts one machine under XState or under the runtime, for tests that expect different things. */
 import { afterEach } from 'vitest';
-import type { AnyActorRef, AnyStateMachine } from 'xstate';
+import type { AnyStateMachine } from 'xstate';
 import { virtualClock } from '../../src/world/virtual-clock.ts';
 import { createActorDriver, type Driver, Handle, type Stage } from './actor-driver.ts';
 import {
@@ -46,7 +46,7 @@ export function comparison(): Comparison {
       const runtime = await startRuntime(stage, { machines: [machine], ...options });
       const ref = await spawnWatched(stage, runtime, machine, { id: 'subject' });
       const close = (): Promise<void> => closeRuntime(stage.clock, runtime);
-      const actor = new Handle({ ref: ref as unknown as AnyActorRef, close }, stage);
+      const actor = new Handle({ ref, close }, stage);
       open.push(actor);
       return { actor, runtime, stage };
     },

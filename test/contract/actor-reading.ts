@@ -1,6 +1,6 @@
 /** Behaviours of the ref: observers, XState's own helpers, persisted snapshots. */
 import { expect } from 'vitest';
-import { type AnyMachineSnapshot, toPromise, waitFor } from 'xstate';
+import { type AnyMachineSnapshot, createActor, toPromise, waitFor } from 'xstate';
 import type { Behaviour } from './actor-driver.ts';
 import * as machines from './machines-reading.ts';
 
@@ -211,6 +211,27 @@ const helpers: readonly Behaviour[] = [
   },
 ];
 
+const looking: readonly Behaviour[] = [
+  {
+    name: 'L1 an assign that looks at its own actor finds it as the step before left it',
+    machine: machines.looking,
+    async run(actor) {
+      await actor.sendTogether('SELF', 'SELF', 'SELF');
+      expect(actor.context).toMatchObject({ n: 3, seen: [0, 1, 2] });
+    },
+  },
+  {
+    name: 'a guard may look at the snapshot of a child',
+    machine: machines.looking,
+    async run(actor) {
+      await actor.send('INC', 'FULL');
+      expect(actor.value).toBe('on');
+      await actor.send('INC', 'FULL');
+      expect(actor.value).toBe('full');
+    },
+  },
+];
+
 const persisted: readonly Behaviour[] = [
   {
     name: 'getPersistedSnapshot is plain data: state, context, history, children with their input',
@@ -237,6 +258,20 @@ const persisted: readonly Behaviour[] = [
     },
   },
   {
+    name: 'a plain createActor goes on from a persisted snapshot',
+    machine: machines.parcel,
+    input,
+    async run(actor) {
+      await actor.send('SHIP', 'SAIL', STOP);
+      const { machine } = actor.snapshot;
+      const snapshot = JSON.parse(JSON.stringify(actor.ref.getPersistedSnapshot())) as never;
+      const plain = createActor(machine, { snapshot }).start();
+      plain.send({ type: 'GO_ON' });
+      expect(plain.getSnapshot()).toMatchObject({ value: { moving: 'sea' } });
+      plain.stop();
+    },
+  },
+  {
     name: 'getPersistedSnapshot of a done actor holds its output',
     machine: machines.parcel,
     input,
@@ -249,4 +284,4 @@ const persisted: readonly Behaviour[] = [
   },
 ];
 
-export const reading: readonly Behaviour[] = [...observers, ...helpers, ...persisted];
+export const reading: readonly Behaviour[] = [...observers, ...helpers, ...looking, ...persisted];

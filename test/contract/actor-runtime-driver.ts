@@ -1,5 +1,5 @@
 /** The second interpreter: Reeve's runtime on a store in memory. */
-import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
 import { createRuntime } from '../../src/runtime/index.ts';
 import { MemoryDisk } from '../../src/store/memory-disk.ts';
 import { memoryStore } from '../../src/store/memory-store.ts';
@@ -20,7 +20,7 @@ export const runtimeDriver: Driver = {
     });
     const ref = await spawnWatched(stage, runtime, machine, { id, input });
     const close = (): Promise<void> => closeRuntime(stage.clock, runtime);
-    return new Handle({ ref: ref as unknown as AnyActorRef, close }, stage);
+    return new Handle({ ref, close }, stage);
   },
 };
 
@@ -36,15 +36,15 @@ export const restartingDriver: Driver = {
     let ref = await spawnWatched(stage, runtime, machine, { id, input });
     const subject: Subject = {
       get ref() {
-        return ref as unknown as AnyActorRef;
+        return ref;
       },
       async interrupt() {
         await driven(clock, runtime.close());
         runtime = await open();
         const found = runtime.get(id);
         if (found === undefined) throw new Error('the procedure is gone after a restart');
-        ref = found as typeof ref;
-        notes.watch(ref as unknown as AnyActorRef);
+        ref = found;
+        notes.watch(ref);
         await clock.settle();
       },
       close: () => closeRuntime(clock, runtime),
@@ -82,7 +82,7 @@ export function spawnWatched(
     // A subscriber hears what comes after it; the state it starts from is there to be read.
     const snapshot = ref.getSnapshot() as AnyMachineSnapshot;
     if (snapshot.status !== 'error') notes.snapshot(snapshot);
-    notes.watch(ref as unknown as AnyActorRef);
+    notes.watch(ref);
     return ref;
   });
   return driven(clock, spawned);

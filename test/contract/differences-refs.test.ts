@@ -156,3 +156,23 @@ test('D19 the runtime’s listeners hear what comes after spawn', async () => {
   await actor.send('SAY');
   expect(actor.notes.emitted.map((line) => line['event'])).toEqual([{ type: 'said' }]);
 });
+
+// D20 A child spawned under the id of a living one takes its place: the old one is stopped (L16). In
+//     XState the old one lives on, though nobody can reach or stop it any more.
+test('D20 XState lets a child live on whose id was given to another', async () => {
+  const actor = await underXState(machines.rehiring);
+  await actor.send('HIRE', 'HIRE');
+  await actor.advance(100);
+  expect(Object.keys(actor.snapshot.children)).toEqual(['joe']);
+  expect(actor.said('worker')).toEqual(['no 1', 'no 2']);
+});
+
+test('D20 the runtime stops a child whose id is given to another', async () => {
+  const actor = await underRuntime(machines.rehiring);
+  const first = await actor.send('HIRE').then(() => actor.child('joe'));
+  await actor.send('HIRE');
+  expect(first?.getSnapshot()).toMatchObject({ status: 'stopped', context: { no: 1 } });
+  await actor.advance(100);
+  expect(Object.keys(actor.snapshot.children)).toEqual(['joe']);
+  expect(actor.said('worker')).toEqual(['no 2']);
+});

@@ -8,6 +8,7 @@ import {
   sendParent,
   sendTo,
   setup,
+  spawnChild,
 } from 'xstate';
 import { declareTask } from '../../src/model/declare-task.ts';
 import type { Stage } from './actor-driver.ts';
@@ -23,6 +24,7 @@ export function effectful({ clock, notes }: Stage) {
         notes.say('root', 'falls');
         throw new Error('the effect fell');
       },
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the runtime awaits it
       slow: async () => {
         notes.say('root', 'slow begins');
         await new Promise<void>((resolve) => clock.setTimeout(resolve, 100));
@@ -103,10 +105,10 @@ export function enqueuedFunction({ notes }: Stage) {
     types: {} as { context: { n: number } },
     actions: {
       inline: enqueueActions(({ context, enqueue }) => {
-        const before = (context as { n: number }).n;
+        const before = context.n;
         enqueue.assign({ n: 100 });
         enqueue(({ context: seen, event }) => {
-          notes.say('root', `${event.type}: ${before}, then ${(seen as { n: number }).n}`);
+          notes.say('root', `${event.type}: ${before}, then ${seen.n}`);
         });
       }),
     },
@@ -302,5 +304,34 @@ export function emittingAtOnce(_: Stage) {
     context: {},
     entry: emit({ type: 'born' }),
     on: { SAY: { actions: emit({ type: 'said' }) } },
+  });
+}
+
+/** Hires under one name, however often it is asked. */
+export function rehiring({ notes }: Stage) {
+  const worker = setup({
+    types: {} as { context: { no: number }; input: number },
+    actions: { note: notes.of('worker') },
+  }).createMachine({
+    id: 'hired',
+    context: ({ input }) => ({ no: input }),
+    after: {
+      100: { actions: { type: 'note', params: ({ context }) => ({ what: `no ${context.no}` }) } },
+    },
+  });
+  return setup({
+    types: {} as { context: { hired: number } },
+    actors: { worker },
+  }).createMachine({
+    id: 'rehiring',
+    context: { hired: 0 },
+    on: {
+      HIRE: {
+        actions: [
+          assign({ hired: ({ context }) => context.hired + 1 }),
+          spawnChild('worker', { id: 'joe', input: ({ context }) => context.hired }),
+        ],
+      },
+    },
   });
 }

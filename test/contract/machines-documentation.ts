@@ -13,7 +13,7 @@ export const toggle = createMachine({
   states: {
     inactive: { on: { toggle: 'active' } },
     active: {
-      entry: assign({ count: ({ context }) => (context as { count: number }).count + 1 }),
+      entry: assign({ count: ({ context }) => context.count + 1 }),
       on: { toggle: 'inactive' },
       after: { 2000: 'inactive' },
     },

@@ -40,7 +40,7 @@ export function worker({ notes }: Stage) {
               sendParent(({ context, event }) => ({
                 type: 'REPORT',
                 jobs: context.jobs,
-                echo: (event as AnyEventObject)['echo'] as unknown,
+                echo: event['echo'],
               })),
             ],
           },

@@ -122,7 +122,7 @@ export function invokedCallback({ clock, notes }: Stage) {
 /** A source of values that a test's machine can subscribe to, driven by the stage's clock. */
 function ticker<T>({ clock, notes }: Stage, values: readonly T[], fail?: string): Subscribable<T> {
   return {
-    subscribe(observer) {
+    subscribe(observer: unknown) {
       const { next, error, complete } = observer as Observer<T>;
       let timer: unknown;
       const emit = (index: number): void => {
@@ -141,7 +141,7 @@ function ticker<T>({ clock, notes }: Stage, values: readonly T[], fail?: string)
         },
       };
     },
-  } as Subscribable<T>;
+  };
 }
 
 export function invokedObservable(stage: Stage) {

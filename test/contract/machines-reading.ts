@@ -1,5 +1,5 @@
 /** Machines whose refs are looked at from outside. */
-import { assign, emit, fromPromise, setup } from 'xstate';
+import { type ActorRefFrom, assign, emit, fromPromise, sendTo, setup } from 'xstate';
 import type { Stage } from './actor-driver.ts';
 import { note } from './actor-transcript.ts';
 
@@ -71,5 +71,43 @@ export function parcel({ clock, notes }: Stage) {
       arrived: { type: 'final', entry: [note('+arrived'), emit({ type: 'rang' })] },
     },
     output: ({ context }) => ({ arrived: context.to }),
+  });
+}
+
+/** A machine whose decisions look at snapshots: its own, and its child's. */
+export function looking(_: Stage) {
+  const counter = setup({ types: {} as { context: { n: number } } }).createMachine({
+    id: 'counter',
+    context: { n: 0 },
+    on: { INC: { actions: assign({ n: ({ context }) => context.n + 1 }) } },
+  });
+  return setup({
+    types: {} as { context: { n: number; seen: number[]; child: ActorRefFrom<typeof counter> } },
+    actors: { counter },
+  }).createMachine({
+    id: 'looking',
+    context: ({ spawn }) => ({ n: 0, seen: [], child: spawn('counter', { id: 'counter' }) }),
+    initial: 'on',
+    states: {
+      on: {
+        on: {
+          SELF: {
+            actions: assign({
+              n: ({ context }) => context.n + 1,
+              seen: ({ context, self }) => [
+                ...context.seen,
+                (self.getSnapshot().context as { n: number }).n,
+              ],
+            }),
+          },
+          INC: { actions: sendTo('counter', { type: 'INC' }) },
+          FULL: {
+            guard: ({ context }) => context.child.getSnapshot().context.n >= 2,
+            target: 'full',
+          },
+        },
+      },
+      full: {},
+    },
   });
 }

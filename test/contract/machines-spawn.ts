@@ -146,7 +146,7 @@ export function keepingRefs(stage: Stage) {
           ({ context }) => context.first,
           ({ context }) => ({
             type: 'UNHEARD_OF',
-            friend: context.more[0] as AnyActorRef,
+            friend: context.more[0],
           }),
         ),
       },

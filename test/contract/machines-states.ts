@@ -129,7 +129,7 @@ export function nestedDone({ notes }: Stage) {
         initial: 'inner',
         onDone: {
           target: 'after',
-          actions: [note('outer done'), assign({ got: ({ event }) => event.output as unknown })],
+          actions: [note('outer done'), assign({ got: ({ event }) => event.output })],
         },
         states: {
           inner: {

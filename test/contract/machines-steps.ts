@@ -1,5 +1,5 @@
 /** Machines about one step: always, raise, assign, guards, enqueueActions, emit, log, input. */
-import { and, assign, emit, enqueueActions, log, not, or, raise, setup, stateIn } from 'xstate';
+import { and, assign, emit, log, not, or, raise, setup, stateIn } from 'xstate';
 import type { Stage } from './actor-driver.ts';
 import { note } from './actor-transcript.ts';
 

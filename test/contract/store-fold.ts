@@ -9,7 +9,7 @@ import type { Json } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/port.ts';
 import { NaiveFold, encodeGroup, loadHistory, loadStates } from '../support/store-groups.ts';
 import type { Word } from '../support/store-groups.ts';
-import type { StoreWorld } from './store.ts';
+import type { StoreWorld } from './store-world.ts';
 
 const KEYS = 12;
 const PROCEDURES = 3;

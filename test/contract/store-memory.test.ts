@@ -2,7 +2,7 @@ import { memoryDisk } from '../../src/store/memory-disk.ts';
 import { memoryStore } from '../../src/store/memory-store.ts';
 import { VirtualTime } from '../support/store-time.ts';
 import { storeContract } from './store.ts';
-import type { StoreWorld } from './store.ts';
+import type { StoreWorld } from './store-world.ts';
 
 /** Bytes of a group's header and of the first record's frame in front of its body. */
 const FIRST_BODY_BITS = (32 + 8) * 8;

@@ -37,4 +37,3 @@ test('tasks: success, failure, one given up while it runs and its successor', as
   });
   expect(report.points).toBeGreaterThan(20);
 });
-

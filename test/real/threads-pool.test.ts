@@ -101,7 +101,7 @@ describe('L3 an attempt has an identity', () => {
 });
 
 describe('M07 L11 the limit of the queue', () => {
-  it('refuses with TASK_QUEUE_FULL, consumes no attempt, and tells when there is room', async () => {
+  it('refuses with TASK_QUEUE_FULL, consumes nothing, and tells when there is room', async () => {
     let rooms = 0;
     const told = new TaskRecorder();
     const runner = pools.open({ queueMax: 1 }, WORKER, () => {
@@ -206,6 +206,34 @@ describe('load', () => {
     expect(after.threads).toBe(before.threads);
     await runner.close();
     expect(await open()).toEqual({ ports: 0, threads: none.threads });
+  });
+
+  it('under any mix of good and bad tasks and cancels each attempt ends once', async () => {
+    const runner = pools.open({ threads: 3, graceMs: 5, idleMs: 20 });
+    const endless = [
+      'spin',
+      'hang',
+      'spinUntilCancelled',
+      'waitForSignal',
+      'uncaught',
+      'unhandled',
+    ];
+    const brief = ['echo', 'exit', 'exitAtOnce', 'throwLater', 'exitLater', 'throwNull', 'nothing'];
+    const runs = [...endless, ...brief, ...brief];
+    const all = Array.from({ length: 100 }, (_, i) => {
+      // A fixed scatter: every run falls on the same order of tasks and cancels.
+      const run = runs[(i * 37) % runs.length] ?? 'echo';
+      const submitted = pools.submit(runner, run, i % 3);
+      if (endless.includes(run) || i % 7 === 0) {
+        void delay((i * 53) % 400).then(() => {
+          runner.cancel(submitted.task.attempt);
+        });
+      }
+      return submitted.heard;
+    });
+    await Promise.all(all.map((heard) => heard.outcome()));
+    expect(await pools.outcome(runner, 'echo', 'end')).toMatchObject({ status: 'success' });
+    for (const heard of all) expect(heard.outcomes).toHaveLength(1);
   });
 
   it('C103 threads that end for idleness while tasks arrive lose none', async () => {

@@ -113,7 +113,7 @@ describe('the first report wins', () => {
     }
   });
 
-  it('and a thread that never lets go after it is terminated, so that the next one runs', async () => {
+  it('and a thread that never lets go after it is terminated; the next one runs', async () => {
     const runner = open('answersAndNeverReturns');
     const first = await run(runner, 1);
     expect(first.outcome).toEqual({ status: 'success', output: 'done' });

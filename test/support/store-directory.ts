@@ -33,8 +33,13 @@ export class StoreDirectory {
     return store;
   }
 
+  /** Closes every store that was opened here; the files stay. */
+  async closeAll(): Promise<void> {
+    await Promise.all(this.#opened.splice(0).map((store) => store.close()));
+  }
+
   async destroy(): Promise<void> {
-    await Promise.all(this.#opened.map((store) => store.close()));
+    await this.closeAll();
     rmSync(this.root, { recursive: true, force: true });
   }
 }

@@ -64,11 +64,7 @@ export async function loadGroups(store: Store): Promise<Uint8Array[]> {
 }
 
 /** The whole history of a procedure, page by page. */
-export async function loadHistory(
-  store: Store,
-  procedure: number,
-  limit = 1000,
-): Promise<Json[]> {
+export async function loadHistory(store: Store, procedure: number, limit = 1000): Promise<Json[]> {
   const all: Json[] = [];
   let after: string | undefined;
   do {

@@ -150,6 +150,15 @@ export function throwLater(delayMs: number): string {
   return 'answered';
 }
 
+/** Answers, is busy for so long with something else, and dies of it. */
+export function throwAfterBlocking(ms: number): string {
+  setImmediate(() => {
+    spinFor(ms);
+    throw new Error('after the answer');
+  });
+  return 'answered';
+}
+
 export function spinLater(delayMs: number): string {
   setTimeout(() => {
     for (;;);
@@ -225,7 +234,8 @@ export function hang(): Promise<never> {
 }
 
 /** A call of the system in which a thread cannot be terminated. */
-export function hangInSystem(seconds: number): void {
+export function hangInSystem(seconds: number, context: TaskContext): void {
+  context.progress('hanging');
   spawnSync('sleep', [String(seconds)]);
 }
 
@@ -270,8 +280,8 @@ export function progressBadly(kind: string, context: TaskContext): Json {
 export async function removeTree(directory: string, context: TaskContext): Promise<void> {
   const files = await fs.readdir(directory);
   context.progress({ files: files.length });
-  for (let i = 0; i < files.length; i += 64) {
-    const batch = files.slice(i, i + 64);
+  for (let i = 0; i < files.length; i += 16) {
+    const batch = files.slice(i, i + 16);
     await Promise.all(batch.map((file) => fs.unlink(`${directory}/${file}`)));
   }
 }
@@ -288,5 +298,5 @@ export function crash(): void {
   spinFor(10_000);
 }
 
-// The export that a pool takes by default.
+// eslint-disable-next-line no-restricted-exports -- the export that a pool takes by default
 export { echo as default };

@@ -14,11 +14,16 @@ const MAY: Readonly<Record<string, { any: readonly string[]; types?: readonly st
     any: ['src/runtime', 'src/codec', 'src/model', 'src/world'],
     types: ['src/store/port.ts'],
   },
-  'src/cli': { any: ['src/cli', 'src/runtime', 'src/codec', 'src/model', 'src/world'] },
+  'src/export': { any: ['src/export', 'src/model'] },
+  'src/cli': {
+    any: ['src/cli', 'src/export', 'src/runtime', 'src/codec', 'src/model', 'src/world'],
+  },
   'src/testing': {
     any: ['src/testing', 'src/runtime', 'src/store', 'src/codec', 'src/model', 'src/world'],
   },
-  'src/index.ts': { any: ['src/runtime', 'src/store', 'src/threads', 'src/model', 'src/world'] },
+  'src/index.ts': {
+    any: ['src/runtime', 'src/store', 'src/threads', 'src/export', 'src/model', 'src/world'],
+  },
   machines: { any: ['machines', 'src/model'] },
   actors: { any: ['actors', 'machines', 'src'] },
 };

@@ -22,7 +22,7 @@ interface HashOutput {
 const hash = declareTask<HashInput, HashOutput>('hash-directory');
 
 const machine = setup({
-  types: {} as { context: { digest: string; failed: boolean } },
+  types: {},
   actors: { hash },
 }).createMachine({
   id: 'hasher',

@@ -6,7 +6,7 @@ it('is first in, first out, and gives back what is withdrawn by its mark', () =>
   const queue = new OrderQueue();
   const marks = [{}, {}, {}, {}];
   const tasks = marks.map((mark) => ({ [queueOptionsSymbol]: mark }));
-  for (const task of tasks.slice(1)) queue.push(task as never);
+  for (const task of tasks.slice(1)) queue.push(task);
   queue.unshift(tasks[0] as never);
   expect(queue.size).toBe(4);
   queue.withdraw(marks[2] as object);

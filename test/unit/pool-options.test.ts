@@ -54,11 +54,14 @@ describe('options of fromPool', () => {
     ['resource limits that are none', { resourceLimits: 5 }],
   ];
 
-  it.each(refused)('%s is refused with OPTION_INVALID, before a thread starts', (_what, options) => {
-    expect(() => fromPool(URL_TEXT, options as PoolOptions)).toThrow(
-      expect.objectContaining({ code: 'OPTION_INVALID' }),
-    );
-  });
+  it.each(refused)(
+    '%s is refused with OPTION_INVALID, before a thread starts',
+    (_what, options) => {
+      expect(() => fromPool(URL_TEXT, options as PoolOptions)).toThrow(
+        expect.objectContaining({ code: 'OPTION_INVALID' }),
+      );
+    },
+  );
 
   it.each([
     ['a path', '/work/worker.js'],

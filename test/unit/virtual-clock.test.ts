@@ -83,7 +83,7 @@ test("timers: XState's SimulatedClock is no discrete-event clock; this one serve
           1000: {
             target: 'on',
             reenter: true,
-            actions: assign({ ticks: ({ context }) => (context as { ticks: number }).ticks + 1 }),
+            actions: assign({ ticks: ({ context }) => context.ticks + 1 }),
           },
         },
       },

@@ -76,7 +76,7 @@ describe('what runs on a virtual thread', () => {
     expect(input.deep.count).toBe(1);
   });
 
-  it('steps show progress, and clean up by their finally blocks when they are stopped', async () => {
+  it('steps show progress, and clean up by their finally blocks when stopped', async () => {
     const log: string[] = [];
     const { clock, runner, submit } = bench({
       *steps(_input: null, context: TaskContext) {
@@ -184,7 +184,7 @@ describe('what goes wrong with one run, as planned', () => {
     expect(heard.outcomes).toEqual([cancelled]);
   });
 
-  it('the answer is lost: the work was done, nothing is said until the thread is dead', async () => {
+  it('the answer is lost: the work was done, and nothing is said until the end', async () => {
     let done = 0;
     const { clock, heard } = await meet(
       { kind: 'lose-answer', deathAfterMs: 500 },
@@ -240,10 +240,7 @@ describe('what goes wrong with one run, as planned', () => {
 
 describe('what goes wrong on demand', () => {
   it('a thread dies: its attempt is unknown, the others go on', async () => {
-    const { clock, pool, submit } = bench(
-      { durationMs: 100, run: () => 'done' },
-      { threads: 2 },
-    );
+    const { clock, pool, submit } = bench({ durationMs: 100, run: () => 'done' }, { threads: 2 });
     const first = submit(1);
     const second = submit(2);
     await clock.advance(50);

@@ -1,0 +1,61 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildStoreProgram } from '../support/store-build.ts';
+import { TalkingChild } from '../support/store-child.ts';
+import { StoreDirectory } from '../support/store-directory.ts';
+
+const ROUNDS = 50;
+/** Directories at a time: one for each processor of a small machine. */
+const LANES = 2;
+const LIFE_MS_MAX = 160;
+
+let program: ReturnType<typeof buildStoreProgram>;
+
+beforeAll(() => {
+  program = buildStoreProgram('store-appender.ts');
+});
+
+afterAll(() => {
+  rmSync(program.root, { recursive: true, force: true });
+});
+
+/** Kills one process after another on one directory; returns how many groups were acknowledged. */
+async function killAgainAndAgain(rounds: number): Promise<number> {
+  const directory = new StoreDirectory();
+  let acknowledged = 0;
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const child = new TalkingChild(process.execPath, [program.path, directory.dir]);
+      await child.line('start');
+      // Any moment will do: what it hits is different each time.
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * LIFE_MS_MAX));
+      await child.kill();
+      const trouble = child.lines.filter((line) => !/^(start|ack) \d+$/.test(line));
+      expect(trouble).toEqual([]);
+      // One append was under way at the kill: it is there or it is not.
+      const found = child.last('start');
+      expect([acknowledged, acknowledged + 1]).toContain(found);
+      acknowledged = Math.max(found, child.last('ack'));
+    }
+    const last = new TalkingChild(process.execPath, [program.path, directory.dir, '0']);
+    await last.line('closed');
+    expect(last.lines.filter((line) => line.startsWith('damaged'))).toEqual([]);
+    expect([acknowledged, acknowledged + 1]).toContain(last.last('start'));
+    return acknowledged;
+  } finally {
+    await directory.destroy();
+  }
+}
+
+test(
+  'acknowledged means on disk: SIGKILL at 50 random moments loses and doubles nothing',
+  {
+    timeout: 150_000,
+  },
+  async () => {
+    const lanes = Array.from({ length: LANES }, () => killAgainAndAgain(ROUNDS / LANES));
+    const acknowledged = await Promise.all(lanes);
+    // It was killed at work, not before it began.
+    for (const count of acknowledged) expect(count).toBeGreaterThan(ROUNDS);
+  },
+);
