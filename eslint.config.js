@@ -55,8 +55,12 @@ const typed = {
     { considerDefaultExhaustiveForUnions: true },
   ],
   '@typescript-eslint/use-unknown-in-catch-callback-variable': 'error',
+  // It would remove the types of a machine (`types: {} as T` in `setup`).
+  '@typescript-eslint/no-unnecessary-type-assertion': 'off',
   // An async method without await is how a port's promise rejects instead of throwing.
   '@typescript-eslint/require-await': 'off',
+  // It takes XState's `types: {} as T` for a mistake; its fix would undo the types of a machine.
+  '@typescript-eslint/no-unnecessary-type-assertion': 'off',
   // Errors show what was found, whatever it is; an opaque handle may be `unknown | undefined`.
   '@typescript-eslint/no-base-to-string': 'off',
   '@typescript-eslint/no-redundant-type-constituents': 'off',
@@ -71,6 +75,7 @@ const tests = {
   '@typescript-eslint/no-unsafe-call': 'off',
   '@typescript-eslint/no-unsafe-member-access': 'off',
   '@typescript-eslint/no-unsafe-return': 'off',
+  '@typescript-eslint/restrict-template-expressions': 'off',
   '@typescript-eslint/unbound-method': 'off',
 };
 

@@ -18,11 +18,13 @@ import type { JobMessage, JobOrder } from './demo/job-messages.ts';
 type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 const PROGRAM = fileURLToPath(import.meta.url);
+/** Exit code when nobody reads what is printed, as of a program that SIGPIPE ended. */
+const UNREAD = 128 + constants.signals.SIGPIPE;
 const [command, ...rest] = process.argv.slice(2);
 
-// A reader that has gone (`| head`) is no error of ours.
+// A reader that has gone (`| head`) ends us as it ends other programs, without a word.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
+  if (error.code === 'EPIPE') process.exit(UNREAD);
   throw error;
 });
 
@@ -98,8 +100,8 @@ function stopSignals(): AbortController {
 
 /** Ends the process when what it wrote is out, whatever a user's module has left running. */
 function end(code: number): void {
-  process.stdout.write('', () => {
-    process.stderr.write('', () => process.exit(code));
+  process.stdout.write('', (unread) => {
+    process.stderr.write('', () => process.exit(unread ? UNREAD : code));
   });
 }
 

@@ -16,6 +16,8 @@ export interface LoadOptions {
   readonly procedures: number;
   /** Groups per second; absent: as many as the store takes. */
   readonly groupsPerSecond?: number;
+  /** Called with the latency in ms and the position of each acknowledged group. */
+  readonly acknowledged?: (latency: number, position: number) => void;
 }
 
 const PADDING = 'x'.repeat(230);
@@ -61,7 +63,7 @@ export class Load {
 
   /** Appends for a while. Encodes the next group while one is in the store. */
   async run(options: LoadOptions): Promise<LoadResult> {
-    const { recordsPerGroup, procedures, seconds, groupsPerSecond } = options;
+    const { recordsPerGroup, procedures, seconds, groupsPerSecond, acknowledged } = options;
     const latencies: number[] = [];
     const began = performance.now();
     const until = began + seconds * 1000;
@@ -69,12 +71,15 @@ export class Load {
     let group = this.encode(recordsPerGroup, procedures);
     for (;;) {
       const sent = performance.now();
+      const position = this.position;
       this.bytes += group.length;
       const appended = this.store.append(this.epoch, group);
       const last = sent >= until;
       if (!last) group = this.encode(recordsPerGroup, procedures);
       await appended;
-      latencies.push(performance.now() - sent);
+      const latency = performance.now() - sent;
+      latencies.push(latency);
+      acknowledged?.(latency, position);
       if (last) break;
       if (groupsPerSecond !== undefined) {
         due = Math.max(due + 1000 / groupsPerSecond, performance.now() - 50);

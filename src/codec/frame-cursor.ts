@@ -22,6 +22,8 @@ const KIND_MAX = Math.max(...Object.values(RecordKind));
 export class FrameCursor {
   readonly bytes: Buffer;
   readonly #position: number;
+  /** Records there must be; -1 when that is not known. */
+  readonly #records: number;
   #at: number;
   /** Index of the current record in its run; -1 before the first `next()`. */
   index = -1;
@@ -37,23 +39,41 @@ export class FrameCursor {
   /**
    * @param at offset of the first frame
    * @param position log position, for the errors
+   * @param records how many there must be, where that is known
    */
-  constructor(bytes: Buffer, at: number, position: number) {
+  constructor(bytes: Buffer, at: number, position: number, records = -1) {
     this.bytes = bytes;
     this.#at = at;
     this.#position = position;
+    this.#records = records;
   }
 
-  /** A cursor over the records of a whole group. Checks the header. Throws STORE_DAMAGED. */
-  static ofGroup(group: Buffer): FrameCursor {
-    return new FrameCursor(group, GROUP_HEADER_BYTES, readGroupHeader(group).position);
+  /**
+   * A cursor over the records of the group that was found at `position` of the log. Checks the
+   * header, and with the last `next()` the number of records. Throws STORE_DAMAGED with
+   * `position`, which is where the group was found, not what its bytes claim.
+   */
+  static ofGroup(group: Buffer, position: number, epoch?: number): FrameCursor {
+    let header;
+    try {
+      header = readGroupHeader(group);
+    } catch (cause) {
+      throw damaged(position, `the group at position ${position} is damaged`, cause);
+    }
+    if (header.position !== position || (epoch !== undefined && header.epoch !== epoch)) {
+      throw damaged(position, `position ${position} holds another group`);
+    }
+    return new FrameCursor(group, GROUP_HEADER_BYTES, position, header.records);
   }
 
   /** Moves to the next record; false at the end. Throws STORE_DAMAGED with position and record. */
   next(): boolean {
     const { bytes } = this;
     const at = this.#at;
-    if (at === bytes.length) return false;
+    if (at === bytes.length) {
+      if (this.#records < 0 || this.index + 1 === this.#records) return false;
+      throw damaged(this.#position, `the group at position ${this.#position} lacks records`);
+    }
     this.index++;
     const body = at + RECORD_HEADER_BYTES;
     if (body > bytes.length) throw this.#damaged('is cut short');
@@ -102,36 +122,14 @@ export class FrameCursor {
   }
 }
 
-/**
- * Checks a stored group whole: header, place in the log, every record. Throws STORE_DAMAGED with
- * `position`, which is where the group was found, not what its bytes claim.
- */
+/** Checks a group whole: header, place in the log, every record. Throws STORE_DAMAGED. */
 export function checkGroup(group: Buffer, position: number, epoch?: number): void {
-  let header;
-  try {
-    header = readGroupHeader(group);
-  } catch (cause) {
-    throw new ReeveError(
-      'STORE_DAMAGED',
-      `the group at position ${position} is damaged`,
-      {
-        position,
-      },
-      cause,
-    );
-  }
-  if (header.position !== position || (epoch !== undefined && header.epoch !== epoch)) {
-    throw new ReeveError('STORE_DAMAGED', `position ${position} holds another group`, {
-      position,
-    });
-  }
-  const cursor = new FrameCursor(group, GROUP_HEADER_BYTES, position);
+  const cursor = FrameCursor.ofGroup(group, position, epoch);
   while (cursor.next());
-  if (cursor.index + 1 !== header.records) {
-    throw new ReeveError('STORE_DAMAGED', `the group at position ${position} lacks records`, {
-      position,
-    });
-  }
+}
+
+function damaged(position: number, text: string, cause?: unknown): ReeveError {
+  return new ReeveError('STORE_DAMAGED', text, { position }, cause);
 }
 
 /** CRC-32 that a record of this kind, key and value carries; the one of its frame. */

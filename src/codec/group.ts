@@ -129,7 +129,7 @@ export function readGroupHeader(group: Uint8Array): GroupHeader {
   return header;
 }
 
-/** Position of the group that begins with these bytes, of which there may be fewer; 0: none does. */
+/** Position of the group that begins with these bytes, which may be too few; 0: none does. */
 export function peekPosition(bytes: Uint8Array): number {
   const view = asBuffer(bytes);
   if (view.length < GROUP_HEADER_BYTES || view.readUInt32LE(0) !== MAGIC) return 0;

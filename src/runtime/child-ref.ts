@@ -2,7 +2,7 @@
  * A child as its parent sees it in `snapshot.children` and `context`: the child's id under the
  * parent, and an address. Events sent through it go the way of all mail.
  */
-import type { EventObject, Subscription } from 'xstate';
+import type { AnyActorRef, EventObject, Subscription } from 'xstate';
 import type { ActorAddress } from './interpreter/actor-refs.ts';
 import type { DurableSystem } from './interpreter/durable-system.ts';
 import type { LiveSnapshot } from './interpreter/internals.ts';
@@ -21,6 +21,12 @@ export interface LocalHandle {
   getSnapshot(): unknown;
   subscribe(observer: ActorObserver): Subscription;
   on(type: string, handler: (event: EventObject) => void): Subscription;
+}
+
+/** A live child in memory. */
+export interface LocalActor extends LocalHandle {
+  readonly arming: number;
+  readonly actor: AnyActorRef;
 }
 
 export class ChildRef {

@@ -137,7 +137,9 @@ export class Directory {
   /** Number of shown procedures by machine, state and status. */
   *counts(): Generator<{ machine: string; state: string; status: string; count: number }> {
     for (const [key, count] of this.#counts) {
-      const [machine = '', state = ''] = (this.#labelTexts[key >> 3] ?? '').split('\n');
+      const text = this.#labelTexts[key >> 3] ?? '\n';
+      const at = text.indexOf('\n');
+      const [machine, state] = [text.slice(0, at), text.slice(at + 1)];
       yield { machine, state, status: STATUSES[key & 7] ?? '', count };
     }
   }
@@ -203,7 +205,17 @@ export class Directory {
   }
 }
 
-/** A state value as one line: `a`, or the JSON of a nested value. */
+/** A state value as text: `a`, or the JSON of a nested value; `stateOfLabel` is its inverse. */
 export function stateLabel(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+  if (typeof value === 'string' && !isJson(value)) return value;
+  return JSON.stringify(value ?? null);
+}
+
+export function stateOfLabel(label: string): unknown {
+  return isJson(label) ? JSON.parse(label) : label;
+}
+
+/** A state may have a name that looks like JSON; then its label is JSON too. */
+function isJson(text: string): boolean {
+  return text.startsWith('{') || text.startsWith('"');
 }

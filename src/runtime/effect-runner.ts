@@ -190,7 +190,7 @@ export function effectKey(args: object): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-/** Key under which an effect may dedupe its work: the same in every try, before and after a crash. */
+/** Key under which an effect may dedupe its work: the same in every try, also after a crash. */
 export function keyOf(
   procedure: { readonly number: number },
   effect: { readonly seq: number; readonly index: number; readonly params?: Json },

@@ -184,7 +184,12 @@ export class Engine implements RefHost, ChildHost {
       late: (attempt, outcome) => this.#late(attempt, outcome),
     });
     this.#assemble();
-    await this.#resume(recovered);
+    try {
+      await this.#resume(recovered);
+    } catch (error) {
+      await this.tasks.close();
+      throw error;
+    }
   }
 
   #assemble(): void {
@@ -269,8 +274,12 @@ export class Engine implements RefHost, ChildHost {
     const { resuming } = recovered;
     const mail = this.queue.sift(() => false);
     for (const number of resuming) prepareResumption(this, number);
+    const last = resuming.at(-1);
+    const prepared = last === undefined ? undefined : this.executor.mark(last);
     for (const envelope of mail) this.queue.push(envelope);
-    if (this.queue.length > 0) await this.executor.quiet();
+    if (mail.length > 0) this.executor.wake();
+    // Only for this, not for the mail: procedures may go on writing to each other for ever.
+    await prepared;
     for (const number of resuming) resumeLocals(this, number);
     this.effects.start();
     this.alarm.set();
@@ -322,10 +331,13 @@ export class Engine implements RefHost, ChildHost {
     if (procedure === undefined) {
       throw new ReeveError('PROCEDURE_UNKNOWN', `there is no procedure ${number}`, { number });
     }
-    // A step that looks around sees what the steps planned before it left; all others what is durable.
+    // A step that looks around sees what the steps planned before it left; others what is durable.
     const shown = this.plan.active ? undefined : procedure.shown?.snapshot;
     const snapshot = shown ?? procedure.snapshot;
     if (snapshot !== undefined) return snapshot;
+    if (procedure.row.seq < 0 && procedure.row.status === 'active') {
+      throw new Error(`the snapshot of '${procedure.id}' is not there before its first step ends`);
+    }
     throw (
       procedure.unfit ??
       new ReeveError('QUARANTINED', `procedure '${procedure.id}' is quarantined`, {
@@ -341,7 +353,7 @@ export class Engine implements RefHost, ChildHost {
     const procedure = this.population.find(number);
     const row = procedure?.shown?.row ?? procedure?.row;
     if (procedure?.program.kind === 'logic') return row?.context;
-    const children = (row?.children ?? NONE).map((child) => [
+    const children: [string, object][] = (row?.children ?? NONE).map((child) => [
       child.id,
       {
         snapshot:

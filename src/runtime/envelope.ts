@@ -53,10 +53,13 @@ export interface TaskEndedEnvelope extends EnvelopeBase {
   readonly outcome: TaskOutcome;
 }
 
-/** A row changes without a step: settled effects leave, a task gets a new attempt. */
+/**
+ * A row changes without a step: settled effects leave, a task gets a new attempt. A `mark` changes
+ * nothing and is answered when what was planned before it is durable.
+ */
 export interface UpkeepEnvelope extends EnvelopeBase {
   readonly kind: 'upkeep';
-  readonly what: 'settle' | 'renew-tasks' | 'retry' | 'hydrate';
+  readonly what: 'settle' | 'renew-tasks' | 'retry' | 'hydrate' | 'mark';
 }
 
 export interface SpawnEnvelope extends EnvelopeBase {

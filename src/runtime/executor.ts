@@ -1,7 +1,7 @@
 /**
  * The loop: takes envelopes, plans them into the forming group, and keeps at most one group in the
- * store (L1). While a group is being written the next one forms; when it is durable, what it decided
- * is published. When the store refuses it, both are discarded and planned again.
+ * store (L1). While a group is being written the next one forms; when it is durable, what it
+ * decided is published. When the store refuses it, both are discarded and planned again.
  *
  * I1  No step is published before its group is durable.
  * I2  Groups are published in the order of their positions.
@@ -14,7 +14,7 @@ import type { Store } from '../store/port.ts';
 import type { Clock, TimerHandle } from '../world/clock.ts';
 import { CommitGroup, type Sealed } from './commit-group.ts';
 import type { Counters } from './counters.ts';
-import type { Envelope } from './envelope.ts';
+import type { Envelope, Waiter } from './envelope.ts';
 import type { MailQueue } from './mail-queue.ts';
 import type { Procedure } from './procedure.ts';
 import type { ProcedureRow } from './row.ts';
@@ -65,10 +65,14 @@ export class Executor {
   #checkpointing = false;
   #scheduled = false;
   #halted = false;
+  #finishing = false;
+  readonly #written: (() => void)[] = [];
   #stallMs = 0;
   #stall: TimerHandle | undefined;
   #stalledBy: unknown;
   readonly #quiet: (() => void)[] = [];
+  /** Callers who wait for more than one commit; rejected when nothing can come any more. */
+  readonly waiting = new Set<Pick<Waiter, 'reject'>>();
 
   constructor(needs: ExecutorNeeds) {
     this.#needs = needs;
@@ -103,11 +107,39 @@ export class Executor {
     this.#schedule();
   }
 
+  /** There is something in the queue that was not posted here. */
+  wake(): void {
+    this.#schedule();
+  }
+
+  /**
+   * Resolves when what was posted before has been planned and, unless the store refuses commits at
+   * present, is durable. Rejects when the runtime has stopped for good.
+   */
+  async mark(procedure: number): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.post({ kind: 'upkeep', what: 'mark', to: procedure, waiter: { resolve, reject } });
+      });
+    } catch (error) {
+      if (this.#halted) throw error;
+    }
+  }
+
   /** Resolves when nothing waits, forms or is being written. */
   quiet(): Promise<void> {
     return new Promise((resolve) => {
       this.#quiet.push(resolve);
       this.#schedule();
+    });
+  }
+
+  /** Plans and writes nothing more; resolves when the group on its way to the disk is published. */
+  finish(): Promise<void> {
+    this.#finishing = true;
+    return new Promise((resolve) => {
+      if (this.#inFlight === undefined) resolve();
+      else this.#written.push(resolve);
     });
   }
 
@@ -117,6 +149,11 @@ export class Executor {
     if (this.#stall !== undefined) this.#needs.clock.clearTimeout(this.#stall);
     this.#stall = undefined;
     for (const resolve of this.#quiet.splice(0)) resolve();
+    this.#tellWritten();
+  }
+
+  #tellWritten(): void {
+    for (const resolve of this.#written.splice(0)) resolve();
   }
 
   /** Rejects whoever waits for something that will not become durable here. */
@@ -126,6 +163,8 @@ export class Executor {
     for (const group of [this.#inFlight, this.#forming]) {
       for (const waiter of group?.waiters ?? []) waiter.reject(error);
     }
+    for (const waiter of this.waiting) waiter.reject(error);
+    this.waiting.clear();
   }
 
   #schedule(): void {
@@ -138,7 +177,7 @@ export class Executor {
   }
 
   #turn(): void {
-    if (this.#halted || this.#stall !== undefined) return;
+    if (this.#halted || this.#finishing || this.#stall !== undefined) return;
     const { queue, stepper, clock } = this.#needs;
     const end = clock.monotonic() + TURN_MS;
     let taken = 0;
@@ -173,7 +212,14 @@ export class Executor {
     this.#forming = new CommitGroup(++this.#serial);
     this.#inFlight = group;
     const sealed = group.seal();
-    const bytes = group.encode(this.#position + 1, epoch, counters.record(this.#needs.now()));
+    let bytes: Uint8Array;
+    try {
+      bytes = group.encode(this.#position + 1, epoch, counters.record(this.#needs.now()));
+    } catch (error) {
+      // A defect: what cannot be encoded can never become durable.
+      this.#needs.fatal(error);
+      return;
+    }
     const { length } = bytes;
     store.append(epoch, bytes).then(
       () => {
@@ -191,8 +237,9 @@ export class Executor {
     this.#position++;
     this.#stallMs = 0;
     // The next group goes first: the disk works while this one is published.
-    if (!this.#forming.isEmpty) this.#write();
+    if (!this.#forming.isEmpty && !this.#finishing) this.#write();
     this.#needs.publish(group, sealed);
+    this.#tellWritten();
     this.#checkpoint(bytes);
     if (this.#needs.queue.length > 0) this.#schedule();
     this.#tellQuiet();
@@ -205,6 +252,7 @@ export class Executor {
       return;
     }
     this.#discard(error);
+    this.#tellWritten();
     this.#stallMs = Math.min(STALL_MS_MAX, this.#stallMs === 0 ? STALL_MS : this.#stallMs * 2);
     this.#stalledBy = error;
     this.#needs.report(error);

@@ -65,6 +65,10 @@ function* waits(procedure: Procedure, needs: ExplainNeeds): Generator<Waiting> {
       yield { for: 'child', id: child.id, state: `live actor '${child.src}'` };
     }
   }
+  for (const number of row.awaiting ?? NONE) {
+    const standing = needs.child(number);
+    if (standing !== undefined) yield { for: 'child', ...standing };
+  }
   if (procedure.program.kind === 'set' && needs.running > 0) {
     yield { for: 'child', id: `${row.id}/*`, state: `${needs.running} running` };
   }
@@ -96,8 +100,8 @@ function taskWait(
 
 /** Event types that someone outside may send and the current states have a transition for. */
 export function acceptedEvents(procedure: Procedure): readonly string[] {
-  const nodes = (procedure.snapshot as { _nodes?: readonly { ownEvents: readonly string[] }[] })
-    ?._nodes;
+  const snapshot = procedure.shown?.snapshot ?? procedure.snapshot;
+  const nodes = (snapshot as { _nodes?: readonly { ownEvents: readonly string[] }[] })?._nodes;
   const types = new Set((nodes ?? []).flatMap(({ ownEvents }) => ownEvents));
   return [...types].filter((type) => !type.startsWith('xstate.') && type !== '').sort();
 }

@@ -1,6 +1,7 @@
 /** Questions about procedures, answered from memory: pages of a listing, counts. */
 import { matchesState, type StateValue } from 'xstate';
-import type { Directory } from './directory.ts';
+import { ReeveError } from '../model/errors.ts';
+import { stateOfLabel, type Directory } from './directory.ts';
 import type { ProcedureStatus } from './row.ts';
 
 export interface ProcedureFacts {
@@ -22,7 +23,7 @@ export interface ListQuery {
   readonly tag?: string;
   /** Id of the parent. */
   readonly parent?: string;
-  /** Most rows of the page; default and upper limit: option `listPageMax`. */
+  /** Most rows of the page, from 1; default and upper limit: option `listPageMax`. */
   readonly limit?: number;
   /** Cursor of the page before. */
   readonly after?: string;
@@ -63,8 +64,10 @@ export class Listing {
     };
   }
 
+  /** Throws OPTION_INVALID for an unknown filter and for a limit or cursor that is none. */
   page(query: ListQuery): ListPage {
-    const limit = Math.min(Math.max(1, query.limit ?? this.#pageMax), this.#pageMax);
+    assertQuery(query);
+    const limit = Math.min(query.limit ?? this.#pageMax, this.#pageMax);
     const procedures: ProcedureFacts[] = [];
     const wanted = this.#filter(query);
     for (const slot of this.#candidates(query)) {
@@ -113,9 +116,33 @@ export class Listing {
   #value(label: string): StateValue {
     let value = this.#values.get(label);
     if (value === undefined) {
-      value = label.startsWith('{') ? (JSON.parse(label) as StateValue) : label;
+      value = stateOfLabel(label) as StateValue;
       this.#values.set(label, value);
     }
     return value;
   }
+}
+
+const FILTERS: ReadonlySet<string> = new Set<keyof ListQuery>([
+  'machine',
+  'state',
+  'status',
+  'tag',
+  'parent',
+  'limit',
+  'after',
+]);
+
+function assertQuery(query: ListQuery): void {
+  const { limit, after } = query;
+  const refuse = (option: string, rule: string): never => {
+    throw new ReeveError('OPTION_INVALID', `list: ${rule}`, { option });
+  };
+  for (const option of Object.keys(query)) {
+    if (!FILTERS.has(option)) refuse(option, `there is no filter '${option}'`);
+  }
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
+    refuse('limit', 'the limit is a whole number from 1');
+  }
+  if (after !== undefined && !/^\d{1,15}$/.test(after)) refuse('after', 'the cursor is none');
 }

@@ -5,17 +5,12 @@
  */
 import { createActor, type AnyActorLogic, type AnyActorRef, type EventObject } from 'xstate';
 import { toErrorData } from '../model/errors.ts';
-import type { LocalHandle } from './child-ref.ts';
+import type { LocalActor } from './child-ref.ts';
 import type { MailEnvelope } from './envelope.ts';
 import { encodeValue } from './interpreter/actor-refs.ts';
 import { errorActorEvent } from './interpreter/internals.ts';
 import type { Procedure } from './procedure.ts';
 import type { StoredChild } from './row.ts';
-
-export interface LocalActor extends LocalHandle {
-  readonly arming: number;
-  readonly actor: AnyActorRef;
-}
 
 /** The members of an XState actor that only its parent may use. */
 interface OwnedActor {
@@ -118,7 +113,7 @@ export class LocalActors {
   }
 }
 
-/** The event as it can be recorded; what JSON cannot carry arrives as an error, never as silence. */
+/** The event as it can be recorded; what JSON cannot carry arrives as an error, not as silence. */
 function plain(event: EventObject, child: string): { sent: EventObject; refs: boolean } {
   const { error, snapshot } = event as { error?: unknown; snapshot?: { toJSON?: unknown } };
   let sent: EventObject = event;

@@ -14,21 +14,11 @@ import {
 import type { Procedure } from './procedure.ts';
 import { ProcedureRef } from './procedure-ref.ts';
 import type { RowDraft } from './row-draft.ts';
-import type { StoredChild } from './row.ts';
+import { childAddress, type ChildPlan } from './step-children.ts';
 
 export interface TableWish {
   readonly type: string;
   readonly params: unknown;
-}
-
-/** What planning the children of a step answers to the actions in it. */
-export interface ChildPlan {
-  /** Starts the child the action created, unless the step ended it again. */
-  start(actor: CreatedActor): void;
-  /** Stops a child that lived before the step. */
-  stop(actor: unknown): void;
-  /** The child a created actor has become; undefined when the step ended it again. */
-  of(actor: object): StoredChild | undefined;
 }
 
 export class ActionPlan {
@@ -180,7 +170,7 @@ export class ActionPlan {
     const encodedParams = params === undefined ? undefined : this.#encode(params, 'params');
     const context =
       info.context === this.#finalContext ? undefined : this.#encode(info.context, 'context');
-    const refs = event.refs || encodedParams?.refs || context?.refs;
+    const refs = [event, encodedParams, context].some((part) => part?.refs);
     const stored = {
       seq: this.#draft.seq,
       index: this.#index,
@@ -199,7 +189,7 @@ export class ActionPlan {
 
   #addressOf(ref: object): ActorAddress | undefined {
     const child = this.#children.of(ref);
-    return child === undefined ? undefined : { procedure: this.#procedure.id, child: child.id };
+    return child && childAddress(this.#procedure, child);
   }
 }
 

@@ -194,7 +194,11 @@ export class Population {
     children: Readonly<Record<string, AnyActorRef>> | undefined,
   ): unknown {
     if (address.procedure === self.sessionId) {
-      return address.child === undefined ? self : children?.[address.child];
+      if (address.child === undefined) return self;
+      const child = children?.[address.child] as ChildRef | undefined;
+      // A child of its own kind that has left the snapshot is still found by its number.
+      if (address.number === undefined || child?.stored.number === address.number) return child;
+      return this.ref(address.number);
     }
     for (const child of Object.values(children ?? {})) {
       const own = (child as unknown as Partial<ChildRef>).procedure;

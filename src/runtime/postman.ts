@@ -1,4 +1,4 @@
-/** Mail between procedures: rows of the sender's group until the receiver's step takes them (L15). */
+/** Mail between procedures: rows of the sender's group until the receiver takes them (L15). */
 import type { EventObject } from 'xstate';
 import type { Json } from '../model/json.ts';
 import type { CommitGroup } from './commit-group.ts';

@@ -5,7 +5,7 @@
 import type { ReeveError } from '../model/errors.ts';
 import type { LiveSnapshot } from './interpreter/internals.ts';
 import type { Program } from './interpreter/program.ts';
-import type { LocalActor } from './local-actors.ts';
+import type { LocalActor } from './child-ref.ts';
 import type { ProcedureRef } from './procedure-ref.ts';
 import type { ProcedureRow } from './row.ts';
 

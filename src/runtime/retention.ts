@@ -2,13 +2,17 @@
 import type { Clock, TimerHandle } from '../world/clock.ts';
 import type { Directory } from './directory.ts';
 import type { DurableTime } from './durable-time.ts';
+import type { EffectRunner } from './effect-runner.ts';
 import type { Envelope } from './envelope.ts';
+import type { Population } from './population.ts';
 import { isTerminal, type ProcedureRow } from './row.ts';
 
 export interface RetentionNeeds {
   readonly clock: Clock;
   readonly time: DurableTime;
   readonly directory: Directory;
+  readonly population: Population;
+  readonly effects: EffectRunner;
   readonly limits: { readonly retentionMs: number | null };
   readonly executor: { post(envelope: Envelope): void };
 }
@@ -19,15 +23,16 @@ const LOOK_MS_MAX = 60_000;
 export class Retention {
   readonly #needs: RetentionNeeds;
   /** Ended roots in order of their end. */
-  readonly #ended: { readonly number: number; readonly at: number }[] = [];
+  #ended: { readonly number: number; readonly at: number }[] = [];
   #timer: TimerHandle | undefined;
 
   constructor(needs: RetentionNeeds) {
     this.#needs = needs;
   }
 
-  ended(row: ProcedureRow): void {
-    if (row.parent === undefined) this.#ended.push({ number: row.number, at: row.at });
+  ended({ parent, number, at }: ProcedureRow): void {
+    if (this.#needs.limits.retentionMs === null || parent !== undefined) return;
+    this.#ended.push({ number, at });
   }
 
   start(): void {
@@ -48,29 +53,44 @@ export class Retention {
     this.#timer = undefined;
   }
 
-  /** Numbers of a tree, children first; undefined while a part of it has not ended. */
+  /**
+   * Numbers of a tree, children first; undefined while a part of it has not ended, has an effect
+   * that is not settled, or hangs under a parent that lives and may still look at it.
+   */
   endedTree(root: number): readonly number[] | undefined {
-    const { directory } = this.#needs;
+    const { directory, population, effects } = this.#needs;
     const numbers: number[] = [];
-    const visit = (slot: number): boolean => {
+    const hasEnded = (slot: number): boolean => {
       const status = directory.statusOf(slot);
-      if (status === undefined || !isTerminal(status)) return false;
+      return status !== undefined && isTerminal(status);
+    };
+    const visit = (slot: number): boolean => {
+      const number = directory.numberOf(slot);
+      const procedure = population.peek(number);
+      if (!hasEnded(slot) || (procedure !== undefined && effects.busy(procedure))) return false;
       for (const child of directory.childrenOf(slot)) if (!visit(child)) return false;
-      numbers.push(directory.numberOf(slot));
+      numbers.push(number);
       return true;
     };
     const slot = directory.slotOfNumber(root);
-    return slot !== undefined && visit(slot) ? numbers : undefined;
+    if (slot === undefined) return undefined;
+    const parent = directory.parentOf(slot);
+    return (parent === -1 || hasEnded(parent)) && visit(slot) ? numbers : undefined;
   }
 
   #look(retentionMs: number): void {
-    const before = this.#needs.time.now() - retentionMs;
-    while (this.#ended[0] !== undefined && this.#ended[0].at <= before) {
-      const { number } = this.#ended[0];
-      this.#ended.shift();
-      for (const to of this.endedTree(number) ?? []) {
-        this.#needs.executor.post({ kind: 'purge', to });
-      }
+    const { time, directory, executor } = this.#needs;
+    const before = time.now() - retentionMs;
+    const due = this.#ended.filter(({ at }) => at <= before);
+    if (due.length === 0) return;
+    const kept = this.#ended.filter(({ at }) => at > before);
+    for (const root of due) {
+      const tree = this.endedTree(root.number);
+      for (const to of tree ?? []) executor.post({ kind: 'purge', to });
+      // Its effects are still under way: it is looked at again.
+      const stays = tree === undefined && directory.slotOfNumber(root.number) !== undefined;
+      if (stays) kept.push(root);
     }
+    this.#ended = kept;
   }
 }

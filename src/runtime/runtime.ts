@@ -10,6 +10,7 @@ import type {
 import { ReeveError, toErrorData } from '../model/errors.ts';
 import type { TableView } from '../model/table.ts';
 import type { HistoryEntries } from '../store/port.ts';
+import type { TimerHandle } from '../world/clock.ts';
 import { hashInput } from './births.ts';
 import type { Engine } from './engine.ts';
 import { acceptedEvents, explain, type Explanation } from './explain.ts';
@@ -132,26 +133,23 @@ export class Runtime {
   async cancel(id: string): Promise<void> {
     const engine = this.#open();
     const number = this.#numberOf(id);
-    const ended = new Promise<void>((resolve) => {
-      const done = (): void => resolve();
-      try {
-        const shown = (): ReturnType<Engine['shownSnapshot']> => engine.shownSnapshot(number);
-        engine.watchers.subscribe(number, { complete: done, error: done }, shown);
-      } catch {
-        // A procedure that cannot be read ends with its commit.
-        resolve();
-      }
-    });
-    await new Promise<void>((resolve, reject) => {
-      engine.executor.post({
-        kind: 'mail',
-        to: number,
-        event: { type: 'xstate.stop' },
-        act: 'cancel',
-        waiter: { resolve, reject },
-      });
-    });
-    await ended;
+    const { promise: ended, forget } = this.#end(number);
+    try {
+      await Promise.all([
+        ended,
+        new Promise<void>((resolve, reject) => {
+          engine.executor.post({
+            kind: 'mail',
+            to: number,
+            event: { type: 'xstate.stop' },
+            act: 'cancel',
+            waiter: { resolve, reject },
+          });
+        }),
+      ]);
+    } finally {
+      forget();
+    }
   }
 
   /** Lets a quarantined procedure go on; its mail is delivered in order. */
@@ -261,6 +259,7 @@ export class Runtime {
     const engine = this.#engine;
     if (!engine.executor.halted) {
       await drained(engine);
+      await engine.executor.finish();
       engine.executor.halt();
       engine.stopActing();
       engine.executor.rejectAll(new ReeveError('STORE_CLOSED', 'the runtime was closed', {}));
@@ -292,6 +291,30 @@ export class Runtime {
     return ref;
   }
 
+  /** The end of a procedure; rejects when the runtime ends first. */
+  #end(number: number): { promise: Promise<void>; forget(): void } {
+    const engine = this.#engine;
+    const { executor, watchers } = engine;
+    let forget = (): void => undefined;
+    const promise = new Promise<void>((resolve, reject) => {
+      const waiter = { reject };
+      const done = (): void => resolve();
+      try {
+        const shown = (): ReturnType<Engine['shownSnapshot']> => engine.shownSnapshot(number);
+        const watch = watchers.subscribe(number, { complete: done, error: done }, shown);
+        executor.waiting.add(waiter);
+        forget = () => {
+          watch.unsubscribe();
+          executor.waiting.delete(waiter);
+        };
+      } catch {
+        // A procedure that cannot be read ends with its commit.
+        resolve();
+      }
+    });
+    return { promise, forget };
+  }
+
   #freeId(machine: string): string {
     const { reign, directory } = this.#engine;
     for (;;) {
@@ -317,18 +340,30 @@ export class Runtime {
   }
 }
 
+/** Beyond `drainMs`: so that what has settled until then is not done again at the next start. */
+const FLUSH_MS = 50;
+
 /** Lets the runtime come to rest, within the limit. */
 async function drained(engine: Engine): Promise<void> {
   const { clock, limits, executor, effects, settling } = engine;
   const end = clock.monotonic() + limits.drainMs;
+  const quiet = async (limitMs: number): Promise<void> => {
+    // Procedures may go on writing to each other for ever.
+    let timer: TimerHandle;
+    const limit = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(resolve, limitMs);
+    });
+    await Promise.race([executor.quiet(), limit]);
+    clock.clearTimeout(timer);
+  };
   const pause = (): Promise<void> =>
     new Promise((resolve) => {
       clock.setTimeout(resolve, 5);
     });
-  await executor.quiet();
+  await quiet(limits.drainMs);
   while (effects.count > 0 && clock.monotonic() < end) await pause();
   settling.flushAll();
-  await executor.quiet();
+  await quiet(Math.max(FLUSH_MS, end - clock.monotonic()));
 }
 
 function assertId(id: unknown): asserts id is string {

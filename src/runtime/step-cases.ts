@@ -113,10 +113,10 @@ export class StepCases {
     for (const task of draft.before.tasks ?? NONE) {
       const ledger = this.#ledger(procedure, task);
       if (ledger === task.ledger) {
-        const act = task.phase === 'stopping' ? 'cancel-task' : 'submit-task';
-        if (task.phase !== 'waiting') {
-          draft.after.push({ do: act, attempt: task.attempt, src: task.src });
-        }
+        const { attempt, src, phase } = task;
+        // Submitting it again runs nothing again; it makes the runner tell this life of its end.
+        if (phase !== 'waiting') draft.after.push({ do: 'submit-task', attempt, src });
+        if (phase === 'stopping') draft.after.push({ do: 'cancel-task', attempt, src });
         continue;
       }
       const child = draft.children.find(
@@ -196,7 +196,7 @@ export class StepCases {
     return true;
   }
 
-  /** Mail that was held goes on its way in its order; if the group is discarded it is held again. */
+  /** Mail that was held goes on in its order; if the group is discarded it is held again. */
   #deliverHeld(procedure: Procedure, group: CommitGroup): void {
     const { held, queue } = this.#needs;
     const waiting = held.get(procedure.number);

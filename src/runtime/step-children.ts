@@ -8,10 +8,9 @@
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import { ReeveError } from '../model/errors.ts';
 import { ChildRef } from './child-ref.ts';
-import { encodeValue } from './interpreter/actor-refs.ts';
+import { encodeValue, type ActorAddress } from './interpreter/actor-refs.ts';
 import type { CreatedActor, ResolvedAction } from './interpreter/internals.ts';
 import type { ChildLogic, Program } from './interpreter/program.ts';
-import type { ChildPlan } from './plan-actions.ts';
 import type { Procedure } from './procedure.ts';
 import type { RowDraft } from './row-draft.ts';
 import type { StoredChild } from './row.ts';
@@ -23,6 +22,16 @@ export interface Birth {
   readonly program: Program;
   readonly number: number;
   readonly refs: boolean;
+}
+
+/** What planning the children of a step answers to the actions in it. */
+export interface ChildPlan {
+  /** Starts the child the action created, unless the step ended it again. */
+  start(actor: CreatedActor): void;
+  /** Stops a child that lived before the step. */
+  stop(actor: unknown): void;
+  /** The child a created actor has become; undefined when the step ended it again. */
+  of(actor: object): StoredChild | undefined;
 }
 
 type Children = Readonly<Record<string, AnyActorRef>>;
@@ -128,7 +137,7 @@ export class StepChildren implements ChildPlan {
         ? undefined
         : encodeValue(given, `input of '${id}'`, (ref) => {
             const child = this.of(ref);
-            return child && { procedure: this.#procedure.id, child: child.id };
+            return child && childAddress(this.#procedure, child);
           });
     const number = logic.kind === 'procedure' ? this.#needs.counters.nextProcedure() : undefined;
     const before = this.#draft.children.find((own) => own.id === id);
@@ -163,6 +172,11 @@ export class StepChildren implements ChildPlan {
       { machine: this.#procedure.program.key, child: actor.id },
     );
   }
+}
+
+/** The address of a child of this procedure. */
+export function childAddress(procedure: Procedure, { id, number }: StoredChild): ActorAddress {
+  return { procedure: procedure.id, child: id, ...(number === undefined ? {} : { number }) };
 }
 
 export function stopMail(number: number) {

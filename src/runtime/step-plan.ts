@@ -1,6 +1,6 @@
 /**
- * How a step is planned: the machine decides, its wishes become a row, and the row, mail, timers and
- * table changes enter the forming group together, or not at all. A step that breaks a rule throws
+ * How a step is planned: the machine decides, its wishes become a row, and the row, mail, timers
+ * and table changes enter the forming group together, or not at all. A step that breaks a rule throws
  * before the group is touched; the stepper then quarantines the procedure.
  */
 import type { AnyActorRef, EventObject } from 'xstate';
@@ -16,7 +16,7 @@ import type { Postman } from './postman.ts';
 import type { Procedure } from './procedure.ts';
 import { RowDraft } from './row-draft.ts';
 import { isTerminal, NONE, type ProcedureRow, type StoredChild } from './row.ts';
-import { StepChildren, stopMail, type Birth } from './step-children.ts';
+import { childAddress, StepChildren, stopMail, type Birth } from './step-children.ts';
 import type { StepperNeeds } from './stepper-needs.ts';
 import type { StepFacts } from './step-facts.ts';
 import { StepJournal } from './step-journal.ts';
@@ -252,7 +252,7 @@ export class StepPlan {
       ? { json: row.context, refs: row.refs === true }
       : encodeValue(parts.context, 'context', (ref) => {
           const child = children.of(ref);
-          return child && { procedure: procedure.id, child: child.id };
+          return child && childAddress(procedure, child);
         });
     return rowOf({ row, draft, program, parts, context, next, awaiting, now, facts });
   }
@@ -260,11 +260,14 @@ export class StepPlan {
   #checkedJson(row: ProcedureRow): string {
     const json = JSON.stringify(row);
     const { recordBytesMax } = this.#needs.limits;
-    if (json.length <= recordBytesMax) return json;
+    // A character has up to three bytes; only near the limit is it worth counting them.
+    if (json.length * 3 <= recordBytesMax) return json;
+    const bytes = Buffer.byteLength(json, 'utf8');
+    if (bytes <= recordBytesMax) return json;
     throw new ReeveError(
       'RECORD_TOO_LARGE',
-      `the record of '${row.id}' would have ${json.length} bytes; the limit is ${recordBytesMax}`,
-      { procedure: row.id, bytes: json.length, limit: recordBytesMax },
+      `the record of '${row.id}' would have ${bytes} bytes; the limit is ${recordBytesMax}`,
+      { procedure: row.id, bytes, limit: recordBytesMax },
     );
   }
 

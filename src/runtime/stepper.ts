@@ -1,6 +1,6 @@
 /**
- * Takes one envelope and decides what follows, purely: new rows, mail, timers, table changes. All of
- * it goes into the forming group; nothing acts (L1). Which envelope means what is here; how a
+ * Takes one envelope and decides what follows, purely: new rows, mail, timers, table changes. All
+ * of it goes into the forming group; nothing acts (L1). Which envelope means what is here; how a
  * machine's wishes become a row is in `step-plan.ts`.
  */
 import type { EventObject } from 'xstate';
@@ -127,7 +127,8 @@ export class Stepper {
   /** A waiter hears after the commit; when nothing changed, that is at once. */
   #answer(envelope: Envelope, procedure: Procedure, group: CommitGroup): void {
     if (envelope.waiter === undefined) return;
-    if (procedure.pinned > 0) group.waiters.push(envelope.waiter);
+    const marks = envelope.kind === 'upkeep' && envelope.what === 'mark' && !group.isEmpty;
+    if (marks || procedure.pinned > 0) group.waiters.push(envelope.waiter);
     else envelope.waiter.resolve();
   }
 
@@ -354,6 +355,7 @@ export class Stepper {
         }
         break;
       case 'hydrate':
+      case 'mark':
         break;
     }
   }

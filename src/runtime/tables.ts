@@ -19,6 +19,7 @@ export interface TableJournal {
 }
 
 export const TABLE_PREFIX = 't/';
+const KEY_BYTES_MAX = 1_024;
 
 export class Tables {
   readonly #tables: ReadonlyMap<string, Table>;
@@ -95,7 +96,10 @@ export class Tables {
   ): void {
     const keys = Object.keys(changes);
     if (keys.length === 0) return;
-    for (const key of keys) assertJson(changes[key], `row '${key}' of table '${table}'`);
+    for (const key of keys) {
+      assertKey(key);
+      assertJson(changes[key], `row '${key}' of table '${table}'`);
+    }
     const before = rows.clone();
     journal.tableTouched(table, () => this.#rows.set(table, before));
     for (const key of keys) {
@@ -105,6 +109,13 @@ export class Tables {
       journal.put(`${TABLE_PREFIX}${table}/${key}`, row === null ? null : JSON.stringify(row));
     }
   }
+}
+
+/** A key becomes part of a record's key and must come back as it was. */
+function assertKey(key: string): void {
+  const bytes = Buffer.from(key, 'utf8');
+  if (bytes.length > 0 && bytes.length <= KEY_BYTES_MAX && bytes.toString('utf8') === key) return;
+  throw new Error(`the key of a row has 1 to ${KEY_BYTES_MAX} bytes of well-formed text`);
 }
 
 function splitKey(key: string): [string, string] {

@@ -2,8 +2,8 @@
  * Due times of all durable timers: a binary heap in typed arrays (12 bytes a timer, no objects).
  *
  * The queue only says "look at this slot now"; which of the procedure's timers is due, and whether
- * it is still the one that was armed, its row decides. So entries of cancelled timers may stay until
- * their time comes; when they outnumber the living ones, the runtime has them dropped.
+ * it is still the one that was armed, its row decides. So entries of cancelled timers may stay
+ * until their time comes; when they outnumber the living ones, the runtime has them dropped.
  */
 export class TimerQueue {
   #due = new Float64Array(1024);

@@ -55,7 +55,7 @@ export class FoldBatch {
   /** Takes the next group in. Throws STORE_DAMAGED. Yields where the work may pause. */
   *add(group: Buffer, position: number): Generator<void> {
     this.#bytes += group.length;
-    const cursor = FrameCursor.ofGroup(group);
+    const cursor = FrameCursor.ofGroup(group, position);
     while (cursor.next()) {
       this.#take(cursor, position);
       if (cursor.index % RECORDS_PER_STEP === RECORDS_PER_STEP - 1) yield;

@@ -146,7 +146,7 @@ export class MemoryDisk {
   /** Folds the next group behind the checkpoint and removes it from the log. */
   foldNext(): void {
     const position = this.#checkpointed + 1;
-    const cursor = FrameCursor.ofGroup(this.readGroup(position));
+    const cursor = FrameCursor.ofGroup(this.readGroup(position), position);
     while (cursor.next()) this.#fold(cursor, position);
     this.#checkpointed = position;
     this.#log.delete(position);
@@ -156,7 +156,7 @@ export class MemoryDisk {
   *readHistory(procedure: number, position: number): Generator<HistoryRecord> {
     let records = [...(this.#history.get(procedure) ?? [])];
     for (let at = this.#checkpointed + 1; at <= this.#last; at++) {
-      const cursor = FrameCursor.ofGroup(this.readGroup(at));
+      const cursor = FrameCursor.ofGroup(this.readGroup(at), at);
       while (cursor.next()) {
         const { kind } = cursor;
         if (kind !== RecordKind.history && kind !== RecordKind.forget) continue;

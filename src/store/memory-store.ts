@@ -2,6 +2,7 @@
  * The store for tests and simulation: the whole contract of `port.ts` on a disk in memory, with
  * faults on demand. Deterministic: time passes only through the injected clock.
  */
+import { checkGroup } from '../codec/frame-cursor.ts';
 import { readGroupHeader } from '../codec/group.ts';
 import type { GroupHeader } from '../codec/group.ts';
 import { ReeveError } from '../model/errors.ts';
@@ -169,6 +170,7 @@ class MemoryStore implements Store {
       if (this.#disk.group(position)?.equals(bytes) === true) return 'there';
       throw refused(position, 'is taken');
     }
+    assertWhole(bytes, position);
     if (this.#faults.takeFull()) throw full();
     return 'next';
   }
@@ -242,6 +244,14 @@ function headerOf(bytes: Buffer): GroupHeader {
     return readGroupHeader(bytes);
   } catch (cause) {
     throw new ReeveError('STORE_REFUSED', 'the bytes are not a commit group', {}, cause);
+  }
+}
+
+function assertWhole(bytes: Buffer, position: number): void {
+  try {
+    checkGroup(bytes, position);
+  } catch (cause) {
+    throw new ReeveError('STORE_REFUSED', 'the group is damaged', { position }, cause);
   }
 }
 

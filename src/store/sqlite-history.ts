@@ -4,7 +4,7 @@
  * in one snapshot, so a checkpoint that moves records meanwhile neither hides nor doubles one.
  */
 import type { Database } from 'better-sqlite3';
-import { FrameCursor, checkGroup, recordChecksum } from '../codec/frame-cursor.ts';
+import { FrameCursor, recordChecksum } from '../codec/frame-cursor.ts';
 import { RecordKind } from '../codec/group.ts';
 import { ReeveError } from '../model/errors.ts';
 import { isBehind } from './fold-batch.ts';
@@ -71,8 +71,7 @@ export class HistoryReader {
       if (bytes > INDEX_BYTES) return false;
       const position = index.next;
       const group = this.#readGroup(position);
-      checkGroup(group, position);
-      index.add(FrameCursor.ofGroup(group), position);
+      index.add(FrameCursor.ofGroup(group, position), position);
       bytes += group.length;
     }
     return true;

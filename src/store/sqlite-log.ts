@@ -108,6 +108,8 @@ export class LogTable {
     const { position, epoch } = header;
     if (epoch !== this.#epoch) throw this.#otherEpoch(header);
     if (position !== this.#last + 1) return this.#appendAgain(position, group);
+    // A group that is damaged already would be acknowledged and then never be read again.
+    assertWhole(group, position);
     const done = this.#insert.run(position, epoch, group, epoch);
     if (done.changes !== 1) throw stale(epoch, this.#meta.number('epoch'));
     this.#last = position;
@@ -119,7 +121,7 @@ export class LogTable {
     return this.#select.get(position) !== undefined;
   }
 
-  /** A group with all its checksums verified. Throws STORE_DAMAGED. */
+  /** A group as it is stored; the caller checks it. Throws STORE_DAMAGED when it is not there. */
   read(position: number): Buffer {
     let bytes;
     try {
@@ -128,7 +130,6 @@ export class LogTable {
       throw readFault(error, `reading position ${position}`, { position });
     }
     if (!Buffer.isBuffer(bytes)) throw missing(position);
-    checkGroup(bytes, position);
     return bytes;
   }
 
@@ -196,6 +197,14 @@ function missing(position: number): ReeveError {
   return new ReeveError('STORE_DAMAGED', `the group at position ${position} is missing`, {
     position,
   });
+}
+
+function assertWhole(group: Uint8Array, position: number): void {
+  try {
+    checkGroup(Buffer.from(group.buffer, group.byteOffset, group.length), position);
+  } catch (cause) {
+    throw new ReeveError('STORE_REFUSED', 'the group is damaged', { position }, cause);
+  }
 }
 
 function headerOf(group: Uint8Array): GroupHeader {

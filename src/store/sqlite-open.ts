@@ -8,11 +8,10 @@ import { Fold } from './sqlite-fold.ts';
 import { LogTable, stale } from './sqlite-log.ts';
 import type { ReignData } from './sqlite-messages.ts';
 import type { SqliteSettings } from './sqlite-options.ts';
+import { WAL_LIMIT_TIMES } from './sqlite-wal.ts';
 import { META_ROOT_PAGE, MetaTable, assertSchema, metaRootPage } from './sqlite-schema.ts';
 
 const KIB = 1024;
-/** The log file is cut back to this many times its trigger when it starts over. */
-const WAL_LIMIT_TIMES = 4;
 
 /** A store that this process holds: lock, writing connection, tables. */
 export class OpenStore {

@@ -15,8 +15,8 @@ export interface SqliteStoreOptions {
   readonly sliceMs?: number;
   /**
    * Bytes of write-ahead log at which its pages begin to move into the database file. Default
-   * 4 MiB, 1 MiB to 1 GiB. The file may grow to about four times this, and more while another
-   * process keeps a read transaction open.
+   * 4 MiB, 1 MiB to 1 GiB. The file grows to about four times this, under full load to eight
+   * times, and further only while another process keeps a read transaction open.
    */
   readonly walBytes?: number;
   /** Bytes of page cache of the writing connection. Default 32 MiB, 2 MiB to 16 GiB. */

@@ -3,19 +3,19 @@
  *
  * A second thread moves pages into the database file and syncs it (a PASSIVE checkpoint) while
  * commits go on. It can never quite catch up with a busy writer, and SQLite starts its log over
- * only when nothing is left in it; so the writer moves the short rest itself. Measured: a writer
- * that moves everything itself stalls for the whole write and sync of the file.
+ * only when nothing is left in it; so from time to time the writer moves a short rest itself, which
+ * costs a write and a sync of the file, a few ms. A writer that moves everything itself would stall
+ * for all of it, and at each 4 MiB.
  */
 import type { Database } from 'better-sqlite3';
 import { PAGE_BYTES } from './sqlite-schema.ts';
 
-/** The writer may move this part of the trigger itself. */
+/** At this many times the trigger the log is made to start over. */
+const RESTART_TIMES = 4;
+/** The rest that the writer then moves itself is at most this part of the trigger. */
 const REST_PART = 8;
 /** At this many times the trigger the writer moves everything, whatever it costs. */
-const LIMIT_TIMES = 4;
-
-/** Past so many times the trigger a checkpoint waits for the second thread. */
-const CROWDED_TIMES = 2;
+export const WAL_LIMIT_TIMES = 8;
 
 interface WalState {
   /** Frames in the log. */
@@ -43,36 +43,41 @@ export class WalKeeper {
   }
 
   /**
-   * True while a checkpoint had better wait, so that the log can start over: it is well past its
-   * size, and the second thread is at it.
+   * True while a checkpoint had better wait, so that the log can start over: the second thread is
+   * at work on a log that is long enough.
    */
   get crowded(): boolean {
-    return this.#askedAt !== undefined && this.#frames().log > CROWDED_TIMES * this.#trigger;
+    return this.#askedAt !== undefined && this.#isLong(this.#frames());
   }
 
   /** To be called after each commit. Throws errors of SQLite. */
   committed(): void {
-    const { log, checkpointed } = this.#frames();
+    const state = this.#frames();
+    const { log, checkpointed } = state;
     // Started over: what was tried in vain before does not count any more.
     if (log < this.#trigger) this.#notBefore = 0;
-    if (log < this.#notBefore || log - checkpointed < this.#trigger) return;
-    if (log >= LIMIT_TIMES * this.#trigger) this.#moveAll();
-    else if (this.#askedAt === undefined) {
-      this.#askedAt = checkpointed;
-      this.#ask();
-    }
+    if (log < this.#notBefore || log === checkpointed) return;
+    if (log >= WAL_LIMIT_TIMES * this.#trigger) return this.#moveAll();
+    const enough = this.#isLong(state) ? this.#trigger / REST_PART : this.#trigger;
+    if (this.#askedAt !== undefined || log - checkpointed < enough) return;
+    this.#askedAt = checkpointed;
+    this.#ask();
   }
 
   /** The second thread is done. Throws errors of SQLite. */
   moved(): void {
-    const { log, checkpointed } = this.#frames();
+    const state = this.#frames();
+    const { log, checkpointed } = state;
     const before = this.#askedAt ?? 0;
     this.#askedAt = undefined;
     // No space, or a reader that needs the log: asking again at once would bring nothing either.
     if (checkpointed <= before && log > before) this.#notBefore = log + this.#trigger;
-    const rest = log - checkpointed;
-    if (rest > 0 && rest <= this.#trigger / REST_PART) this.#moveAll();
+    if (this.#isLong(state) && log - checkpointed <= this.#trigger / REST_PART) this.#moveAll();
     else this.committed();
+  }
+
+  #isLong({ log }: WalState): boolean {
+    return log >= RESTART_TIMES * this.#trigger;
   }
 
   #moveAll(): void {

@@ -16,7 +16,7 @@ import { VirtualWorld, type Life } from './virtual-world.ts';
 export interface CrashScenario {
   /** Machines of the runtime; called for each life, so that a test can change them between two. */
   machines(life: Life): readonly MachineEntry[];
-  /** Runners of the declared tasks; a fresh one for each life, as threads die with their process. */
+  /** Runners of the declared tasks; fresh ones for each life: threads die with their process. */
   readonly tasks?: (life: Life) => Readonly<Record<string, TaskBinding>>;
   readonly tables?: Readonly<Record<string, Table>>;
   readonly limits?: Partial<Limits>;
@@ -53,7 +53,7 @@ interface Run {
   readonly points: readonly number[];
 }
 
-/** Throws an error that names the crash points when a run ends otherwise than the undisturbed one. */
+/** Throws an error that names the crash points when a run does not end as the undisturbed one. */
 export async function crashEverywhere(
   scenario: CrashScenario,
   options: CrashOptions = {},

@@ -34,10 +34,11 @@ export function withPoints(
   const children = Object.entries(actors)
     .filter(([, logic]) => '__xstatenode' in logic)
     .map(([src, logic]) => [src, withPoints(logic as AnyStateMachine, life, runs)]);
-  return machine.provide({
-    actions: Object.fromEntries(observed),
-    actors: Object.fromEntries(children),
-  } as never);
+  const provided: object = {
+    actions: Object.fromEntries(observed) as object,
+    actors: Object.fromEntries(children) as object,
+  };
+  return machine.provide(provided as never);
 }
 
 function pointed(type: string, action: Action, life: Life, runs: EffectRun[]): Action {

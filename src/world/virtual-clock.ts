@@ -198,7 +198,7 @@ class DiscreteEventClock implements VirtualClock {
   }
 }
 
-/** One turn of Node's loop: every promise job and `nextTick` queued before, or by those, has run. */
+/** One turn of Node's loop: each promise job and `nextTick` queued before, or by those, has run. */
 function realTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -93,8 +93,8 @@ export class Handle {
   }
 
   /**
-   * Sends one event after the other, each when nothing is left to do for the one before. A string is
-   * an event without payload.
+   * Sends one event after the other, each when nothing is left to do for the one before. A string
+   * is an event without payload.
    */
   async send(...events: Sendable[]): Promise<void> {
     for (const event of events) await this.sendTogether(event);

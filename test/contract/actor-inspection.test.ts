@@ -34,7 +34,7 @@ async function inspected(
   return soFar;
 }
 
-/** A child procedure is known by its path, of which the last part is the id that XState gives it. */
+/** A child procedure is known by its path; its last part is the id that XState gives it. */
 function idOf(ref: ActorRefLike): string {
   return (ref as AnyActorRef).id.split('/').at(-1) ?? '';
 }

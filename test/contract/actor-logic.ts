@@ -57,7 +57,7 @@ const promises: readonly Behaviour[] = [
     },
   },
   {
-    name: 'L16 re-entering the state runs a second promise; the first one’s result counts nothing',
+    name: 'L16 re-entering the state runs a second promise; the first result counts nothing',
     inOneProcess: 'live child',
     machine: machines.invokedPromise,
     async run(actor) {

@@ -35,7 +35,7 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.tuple(machinePlan, steps).map(([pl
   },
 }));
 
-test('a random machine shows the same transcript under the runtime as under createActor', async () => {
+test('a random machine shows the same transcript as under createActor', async () => {
   await fc.assert(
     fc.asyncProperty(behaviour, async (random) => {
       const expected = await perform(createActorDriver, random);

@@ -33,7 +33,7 @@ for (const behaviour of behaviours.filter(({ inOneProcess }) => inOneProcess ===
   });
 }
 
-test('L2 effects a crash has left unsettled get their own params, context and event again', async () => {
+test('L2 effects left unsettled by a crash get their own params, context and event', async () => {
   const expected = new Transcript();
   const whole = { clock: virtualClock(), notes: expected };
   const plain = await createActorDriver.start(

@@ -79,7 +79,7 @@ const byAction: readonly Behaviour[] = [
     },
   },
   {
-    name: 'a spawned child that is done tells its parent and stays among the children, taking no event',
+    name: 'a spawned child that is done tells its parent, stays a child, and takes no event',
     machine: machines.spawning,
     async run(actor) {
       await actor.send('ADD', { type: 'INC', to: 'one' });

@@ -28,9 +28,9 @@ test('D12 the runtime shows the old state when send returns', async () => {
 });
 
 // D13 A ref is an address: after the end it reads what is on record, also in a later process. An
-//     event for an ended procedure is not dropped in silence, it is a dead letter. After the runtime
-//     is closed nothing is taken any more, and the caller is told.
-test('D13 the runtime keeps what an ended procedure was, and a letter that came too late', async () => {
+//     event for an ended procedure is not dropped in silence, it is a dead letter. After the
+//     runtime is closed nothing is taken any more, and the caller is told.
+test('D13 the runtime keeps what an ended procedure was, and a letter that was late', async () => {
   const disk = new MemoryDisk();
   const first = await withRuntime(machines.lastingChild, { store: memoryStore({ disk }) });
   await first.actor.send('END', 'TOO_LATE');
@@ -74,8 +74,8 @@ test('D14 the runtime refuses an event with such a value, by its path', async ()
   expect(actor.context).toEqual({ value: null });
 });
 
-// D15 A machine that puts such a value into its context is wrong, but may be repaired: its procedure
-//     is set aside (quarantined) as it was before the event, which waits. XState goes on with it.
+// D15 A machine that puts such a value into its context is wrong, but may be repaired: its
+//     procedure is set aside (quarantined) as it was before the event, which waits. XState goes on.
 test('D15 XState goes on with a context that no record can hold', async () => {
   const actor = await underXState(machines.unrecordable);
   await actor.send('DATE');
@@ -115,7 +115,7 @@ test('D17 XState spawns logic without a name', async () => {
   expect(Object.keys(actor.snapshot.children)).toEqual(['first']);
 });
 
-test('D17 the runtime spawns it when it is among its machines, or sets the parent aside', async () => {
+test('D17 the runtime spawns it when it knows it, or else sets the parent aside', async () => {
   const { item, list } = machines.namelessChild({} as never);
   const known = await withRuntime(() => list, { machines: [list, item] });
   await known.actor.send('ADD');
@@ -157,8 +157,8 @@ test('D19 the runtime’s listeners hear what comes after spawn', async () => {
   expect(actor.notes.emitted.map((line) => line['event'])).toEqual([{ type: 'said' }]);
 });
 
-// D20 A child spawned under the id of a living one takes its place: the old one is stopped (L16). In
-//     XState the old one lives on, though nobody can reach or stop it any more.
+// D20 A child spawned under the id of a living one takes its place: the old one is stopped (L16).
+//     In XState the old one lives on, though nobody can reach or stop it any more.
 test('D20 XState lets a child live on whose id was given to another', async () => {
   const actor = await underXState(machines.rehiring);
   await actor.send('HIRE', 'HIRE');

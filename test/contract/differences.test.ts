@@ -13,8 +13,8 @@ import * as machines from './machines-differences.ts';
 const { underXState, underRuntime, withRuntime } = comparison();
 const DAY_MS = 24 * 3_600_000;
 
-// D1  L1: an effect runs when the step that asked for it is durable; XState runs it in the middle of
-//     the step. Observers see every state all the same.
+// D1  L1: an effect runs when the step that asked for it is durable; XState runs it in the middle
+//     of the step. Observers see every state all the same.
 test('D1 XState calls an action while the event is being sent', async () => {
   const actor = await underXState(machines.effectful);
   actor.ref.send({ type: 'GO' });
@@ -190,8 +190,8 @@ test('D9 the runtime fires the later of two delayed events with one id', async (
 });
 
 // D10 L13: an actor has ended when everything below it is seen to have ended. Where that takes more
-//     than the commit of its last step (a task that has to be stopped), observers are shown the last
-//     state once, still active, before it is done. XState stops children without looking.
+//     than the commit of its last step (a task that has to be stopped), observers are shown the
+//     last state once, still active, before it is done. XState stops children without looking.
 test('D10 XState is done at once, whatever its children do', async () => {
   const actor = await underXState(machines.lastingChild);
   await actor.send('END');

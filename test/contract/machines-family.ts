@@ -161,9 +161,8 @@ export function careless(stage: Stage) {
   });
 }
 
-/** Three deep: each passes DOWN to its child and UP to its parent. */
-export function grandparents({ notes }: Stage) {
-  const youngest = setup({
+function youngest({ notes }: Stage) {
+  return setup({
     types: {} as { context: object; output: string },
     actions: { note: notes.of('youngest') },
   }).createMachine({
@@ -182,10 +181,13 @@ export function grandparents({ notes }: Stage) {
     },
     output: 'aged',
   });
-  const middle = setup({
+}
+
+function middle(stage: Stage) {
+  return setup({
     types: {} as { context: object; output: string },
-    actors: { youngest },
-    actions: { note: notes.of('middle') },
+    actors: { youngest: youngest(stage) },
+    actions: { note: stage.notes.of('middle') },
   }).createMachine({
     context: {},
     initial: 'living',
@@ -208,10 +210,14 @@ export function grandparents({ notes }: Stage) {
     },
     output: 'bereft',
   });
+}
+
+/** Three deep: each passes DOWN to its child and UP to its parent. */
+export function grandparents(stage: Stage) {
   return setup({
     types: {} as { context: object },
-    actors: { middle },
-    actions: { note: notes.of('root') },
+    actors: { middle: middle(stage) },
+    actions: { note: stage.notes.of('root') },
   }).createMachine({
     context: {},
     initial: 'living',
@@ -235,7 +241,7 @@ export function grandparents({ notes }: Stage) {
   });
 }
 
-/** Siblings that find each other by systemId, one of them in a state that is left and re-entered. */
+/** Siblings that find each other by systemId; one of them is left and entered again. */
 export function siblings({ notes }: Stage) {
   const receptionist = setup({
     types: {} as { context: { calls: number } },

@@ -3,8 +3,8 @@
  * with guards, assigns, raised and delayed events, timers and children.
  *
  * They always come to rest: what a raised event does raises nothing, and `always` and `onDone` have
- * a number of turns in all. Every delay is of its own length, so that hardly ever two things are due
- * at one moment: which consequences come first then is difference D8.
+ * a number of turns in all. Every delay is of its own length, so that hardly ever two things are
+ * due at one moment: which consequences come first then is difference D8.
  */
 import fc from 'fast-check';
 import { type AnyStateMachine, assign, raise, sendParent, setup } from 'xstate';

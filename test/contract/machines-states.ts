@@ -1,4 +1,4 @@
-/** Machines about the tree of states: entry and exit, self-transitions, parallel, history, final. */
+/** Machines about the tree of states: entry, exit, self-transitions, parallel, history, final. */
 import { assign, setup } from 'xstate';
 import type { Stage } from './actor-driver.ts';
 import { note } from './actor-transcript.ts';

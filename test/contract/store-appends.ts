@@ -109,6 +109,15 @@ export function appends(current: Current, reopen: Reopen): void {
       expect(await loadGroups(current())).toEqual([]);
     });
 
+    test('a group that is damaged already is refused, and the whole one goes on', async () => {
+      const { epoch } = await current().acquire();
+      const bad = encodeGroup(1, epoch, [put(1), put(2)]);
+      bad[bad.length - 3] = (bad[bad.length - 3] ?? 0) ^ 4;
+      expect(await failure(current().append(epoch, bad))).toMatchObject({ code: 'STORE_REFUSED' });
+      await current().append(epoch, encodeGroup(1, epoch, [put(1)]));
+      expect(await loadGroups(current())).toHaveLength(1);
+    });
+
     test('a group may be a part of a larger buffer, which stays whole', async () => {
       const { epoch } = await current().acquire();
       const group = encodeGroup(1, epoch, [put(1)]);

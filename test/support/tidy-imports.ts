@@ -19,7 +19,10 @@ const MAY: Readonly<Record<string, { any: readonly string[]; types?: readonly st
     any: ['src/cli', 'src/export', 'src/runtime', 'src/codec', 'src/model', 'src/world'],
   },
   'src/testing': {
-    any: ['src/testing', 'src/runtime', 'src/store', 'src/codec', 'src/model', 'src/world'],
+    any: [
+      ...['src/testing', 'src/runtime', 'src/store', 'src/threads', 'src/codec', 'src/model'],
+      'src/world',
+    ],
   },
   'src/index.ts': {
     any: ['src/runtime', 'src/store', 'src/threads', 'src/export', 'src/model', 'src/world'],

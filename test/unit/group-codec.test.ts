@@ -114,7 +114,7 @@ describe('a cursor over frames', () => {
   test('finds the same records as the decoding reader', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 20 }), (records) => {
-        const cursor = FrameCursor.ofGroup(encode(records));
+        const cursor = FrameCursor.ofGroup(encode(records), 7);
         const found: StoreRecord[] = [];
         while (cursor.next()) {
           const value = cursor.valueBytes().toString('utf8');
@@ -127,6 +127,18 @@ describe('a cursor over frames', () => {
         expect(found).toEqual(records);
       }),
     );
+  });
+
+  test('refuses a group that lacks records, which its header counts', () => {
+    const one = { kind: RecordKind.put, key: 'k', value: 'v' };
+    const group = encode([one, one]);
+    const half = (group.length - GROUP_HEADER_BYTES) / 2;
+    const short = Buffer.from(group.subarray(0, group.length - half));
+    short.writeUInt32LE(half, 24);
+    short.writeUInt32LE(crc32(short.subarray(0, 28)), 28);
+    expect(() => {
+      checkGroup(short, 7);
+    }).toThrow('the group at position 7 lacks records');
   });
 
   test('refuses a record of an unknown kind', () => {

@@ -65,7 +65,7 @@ async function fresh(latencyMs = 0, limits = {}) {
 test('a durable send is refused with STORE_FULL; nothing changed, nothing acted, and it can be sent again', async () => {
   const { stand, runtime, ref } = await fresh();
   stand.faults.fill();
-  expect(await codeOf(ref.sendDurable({ type: 'N', n: 1 }))).toBe('STORE_FULL');
+  expect(await codeOf(stand.run(ref.sendDurable({ type: 'N', n: 1 })))).toBe('STORE_FULL');
   expect(runtime.state().storeError).toContain('STORE_FULL');
   expect(runtime.explain('p').waitingFor[0]).toMatchObject({ for: 'store' });
   // While it is known to be full, the answer comes at once.

@@ -126,32 +126,38 @@ describe('the keeper of the write-ahead log', () => {
     expect(seen).toMatchObject({ asked: 1, moved: 0 });
   });
 
-  test('moves the short rest itself, so that the log can start over', () => {
+  test('lets a short log be, and moves the short rest of a long one so that it starts over', () => {
     const { keeper, state, seen } = keeperOf();
     state.log = TRIGGER;
     keeper.committed();
     state.log += 10;
     state.checkpointed = TRIGGER;
     keeper.moved();
-    expect(seen).toMatchObject({ asked: 1, moved: 1 });
+    expect(seen).toMatchObject({ asked: 1, moved: 0 });
+    state.log = 4 * TRIGGER;
+    keeper.committed();
+    state.checkpointed = 4 * TRIGGER - 20;
+    keeper.moved();
+    expect(seen).toMatchObject({ asked: 2, moved: 1 });
     expect(state.checkpointed).toBe(state.log);
   });
 
-  test('asks again when much was written meanwhile', () => {
+  test('asks again at once while the rest of a long log is not short', () => {
     const { keeper, state, seen } = keeperOf();
-    state.log = TRIGGER;
+    state.log = 5 * TRIGGER;
     keeper.committed();
-    state.log = 2 * TRIGGER + 5;
-    state.checkpointed = TRIGGER;
+    state.log += 100;
+    state.checkpointed = 5 * TRIGGER - 200;
     keeper.moved();
     expect(seen).toMatchObject({ asked: 2, moved: 0 });
   });
 
-  test('makes a checkpoint wait only while the second thread is at work', () => {
+  test('makes a checkpoint wait only while the second thread is at work on a long log', () => {
     const { keeper, state } = keeperOf();
-    state.log = 3 * TRIGGER;
-    expect(keeper.crowded).toBe(false);
+    state.log = TRIGGER;
     keeper.committed();
+    expect(keeper.crowded).toBe(false);
+    state.log = 5 * TRIGGER;
     expect(keeper.crowded).toBe(true);
     // It came back with nothing done: no space, or somebody who reads.
     keeper.moved();
@@ -172,7 +178,7 @@ describe('the keeper of the write-ahead log', () => {
     const { keeper, state, seen } = keeperOf();
     state.log = TRIGGER;
     keeper.committed();
-    state.log = 4 * TRIGGER;
+    state.log = 8 * TRIGGER;
     keeper.committed();
     expect(seen.moved).toBe(1);
     expect(state.checkpointed).toBe(state.log);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { assign, createActor, createMachine, SimulatedClock } from 'xstate';
 import { type VirtualClock, virtualClock } from '../../src/world/virtual-clock.ts';
 
-/** Arms `run` every `ms`, from within its own callback, until cancelled by the returned function. */
+/** Arms `run` every `ms`, from within its own callback, until the returned function is called. */
 function rearm(clock: VirtualClock, ms: number, run: () => void): () => void {
   let handle: unknown;
   const tick = (): void => {
@@ -15,14 +15,14 @@ function rearm(clock: VirtualClock, ms: number, run: () => void): () => void {
   };
 }
 
-test('time: starts at a fixed date, or where it is told to, and stands still by itself', async () => {
+test('time: starts at a fixed date, or where it is told to, and stands still', async () => {
   expect(new Date(virtualClock().now()).toISOString()).toBe('2024-01-01T00:00:00.000Z');
   const clock = virtualClock({ start: 5000 });
   await new Promise((resolve) => setImmediate(resolve));
   expect([clock.now(), clock.monotonic()]).toEqual([5000, 0]);
 });
 
-test('time: is exactly the due time while an event and the promise jobs it caused run', async () => {
+test('time: is exactly the due time while an event and its promise jobs run', async () => {
   const clock = virtualClock({ start: 1000 });
   const seen: [string, number, number][] = [];
   const see = (what: string): void => void seen.push([what, clock.now(), clock.monotonic()]);
@@ -40,7 +40,7 @@ test('time: is exactly the due time while an event and the promise jobs it cause
   expect([clock.now(), clock.monotonic()]).toEqual([1100, 100]);
 });
 
-test('time: moves to the end of the window with nothing to do, and not at all by settle', async () => {
+test('time: moves to the end of an empty window, and not at all by settle', async () => {
   const clock = virtualClock({ start: 0 });
   await clock.advance(10 * 365 * 86_400_000);
   expect(clock.now()).toBe(10 * 365 * 86_400_000);
@@ -48,7 +48,7 @@ test('time: moves to the end of the window with nothing to do, and not at all by
   expect(clock.now()).toBe(10 * 365 * 86_400_000);
 });
 
-test('time: a jump of the wall clock moves now() only; timers fire when they would have', async () => {
+test('time: a jump of the wall clock moves now() only, and no timer', async () => {
   const clock = virtualClock({ start: 10_000 });
   const fired: number[] = [];
   clock.setTimeout(() => void fired.push(clock.monotonic()), 100);
@@ -62,7 +62,7 @@ test('time: a jump of the wall clock moves now() only; timers fire when they wou
   expect([clock.now(), clock.monotonic()]).toEqual([501_100, 100]);
 });
 
-test('timers: one that arms itself every 1000 ms fires 10 times in 10 s, each at its time', async () => {
+test('timers: one that arms itself every 1000 ms fires 10 times in 10 s', async () => {
   const clock = virtualClock({ start: 0 });
   const fired: number[] = [];
   const stop = rearm(clock, 1000, () => void fired.push(clock.now()));
@@ -73,7 +73,7 @@ test('timers: one that arms itself every 1000 ms fires 10 times in 10 s, each at
   expect(fired).toHaveLength(10);
 });
 
-test("timers: XState's SimulatedClock is no discrete-event clock; this one serves XState", async () => {
+test('timers: XState takes this clock; its SimulatedClock is no discrete-event clock', async () => {
   const machine = createMachine({
     context: { ticks: 0 },
     initial: 'on',
@@ -119,7 +119,7 @@ test('timers: due together: in the order of arming, also those armed meanwhile',
   expect(order).toEqual(['50 early', '100 first', '100 second', '100 third', '50+50', '100+0']);
 });
 
-test('timers: what one event causes is over before the next of the same moment starts', async () => {
+test('timers: what one event causes is over before the next of its moment', async () => {
   const clock = virtualClock();
   const order: string[] = [];
   for (const name of ['a', 'b']) {
@@ -138,7 +138,7 @@ test('timers: what one event causes is over before the next of the same moment s
   expect(order).toEqual(['a', 'b'].flatMap((name) => caused.map((part) => name + part)));
 });
 
-test('timers: can be cancelled before, and from within a callback due at the same moment', async () => {
+test('timers: can be cancelled before, and by a callback of the same moment', async () => {
   const clock = virtualClock();
   const fired: string[] = [];
   const before = clock.setTimeout(() => void fired.push('before'), 10);
@@ -158,7 +158,7 @@ test('timers: can be cancelled before, and from within a callback due at the sam
   expect([clock.pending, clock.next]).toEqual([0, undefined]);
 });
 
-test('timers: handles that are unknown, fired, cancelled or of another clock are ignored', async () => {
+test('timers: handles unknown, fired, cancelled or of another clock are ignored', async () => {
   const clock = virtualClock();
   const other = virtualClock();
   const foreign = other.setTimeout(() => {}, 5);
@@ -205,7 +205,7 @@ test('timers: pending counts them and next is the wall time of the earliest', as
   expect([clock.pending, clock.next]).toEqual([0, undefined]);
 });
 
-test('settle: ends promise chains of any length, nextTicks, and immediates that lead to more', async () => {
+test('settle: ends promise chains of any length, nextTicks and immediates', async () => {
   const clock = virtualClock();
   const done: string[] = [];
   let chain = Promise.resolve();
@@ -239,7 +239,7 @@ test('settle: runs a long queue of immediates in order', async () => {
   expect(order).toEqual(Array.from({ length: 5000 }, (_, i) => i));
 });
 
-test('drives: what a callback throws rejects the drive; the rest is kept and can be driven on', async () => {
+test('drives: what a callback throws rejects the drive; the rest is kept', async () => {
   const clock = virtualClock({ start: 0 });
   const fired: number[] = [];
   const at = (): void => void fired.push(clock.now());
@@ -255,7 +255,7 @@ test('drives: what a callback throws rejects the drive; the rest is kept and can
   expect([fired, clock.now()]).toEqual([[1, 2, 3], 12]);
 });
 
-test('drives: what an immediate throws rejects settle; the immediates behind it still come', async () => {
+test('drives: what an immediate throws rejects settle; the rest is kept', async () => {
   const clock = virtualClock();
   let ran = 0;
   clock.setImmediate(() => {
@@ -267,7 +267,7 @@ test('drives: what an immediate throws rejects settle; the immediates behind it 
   expect(ran).toBe(1);
 });
 
-test('drives: asked for together they follow each other, and may be asked for in a callback', async () => {
+test('drives: asked for together, or in a callback, they follow each other', async () => {
   const clock = virtualClock({ start: 0 });
   const seen: string[] = [];
   clock.setTimeout(() => {
@@ -289,7 +289,7 @@ test('drives: asked for together they follow each other, and may be asked for in
   ]);
 });
 
-test('drives: a timer of 0 ms or an immediate without end is CLOCK_RUNAWAY, no endless test', async () => {
+test('drives: a timer of 0 ms or an immediate without end is CLOCK_RUNAWAY', async () => {
   const clock = virtualClock({ eventsPerInstantMax: 500 });
   const stop = rearm(clock, 0, () => {});
   await expect(clock.advance(1)).rejects.toMatchObject({ code: 'CLOCK_RUNAWAY' });

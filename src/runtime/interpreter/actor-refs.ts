@@ -11,8 +11,11 @@ import { ReeveError } from '../../model/errors.ts';
 
 /** Where a reference points: a procedure, or a local child (promise, callback) of one. */
 export interface ActorAddress {
+  /** Id of the procedure, or of the parent when `child` is given. */
   readonly procedure: string;
   readonly child?: string;
+  /** Number of a child that is a procedure itself: it is found also when it has ended. */
+  readonly number?: number;
 }
 
 /** XState's own mark of a persisted reference, kept so that tools know it. */
@@ -53,9 +56,10 @@ export function reviveValue(value: Json, resolve: (address: ActorAddress) => unk
   if (Array.isArray(value)) return value.map((part: Json) => reviveValue(part, resolve));
   const object = value as { readonly [key: string]: Json };
   if (object[MARK] === MARK_ACTOR) {
-    const { procedure, child } = object;
+    const { procedure, child, number } = object;
     if (typeof procedure !== 'string') return undefined;
-    return resolve(typeof child === 'string' ? { procedure, child } : { procedure });
+    if (typeof child !== 'string') return resolve({ procedure });
+    return resolve({ procedure, child, ...(typeof number === 'number' ? { number } : {}) });
   }
   const live: Record<string, unknown> = {};
   for (const key of Object.keys(object)) live[key] = reviveValue(object[key] ?? null, resolve);

@@ -78,11 +78,9 @@ export class MachineProgram implements Program {
     scope: Scope,
   ): LiveSnapshot {
     this.#assertState(this.machine.root as unknown as StateTree, parts.state);
-    const restore = this.#logic.restoreSnapshot;
-    if (restore === undefined) throw new ReeveError('ROW_UNFIT', 'XState restores no snapshots');
-    let snapshot: LiveSnapshot;
+    let snapshot: LiveSnapshot | undefined;
     try {
-      snapshot = restore(
+      snapshot = this.#logic.restoreSnapshot?.(
         {
           status: parts.status,
           value: parts.state,
@@ -96,6 +94,9 @@ export class MachineProgram implements Program {
       );
     } catch (cause) {
       throw new ReeveError('ROW_UNFIT', toErrorData(cause).message, { machine: this.key }, cause);
+    }
+    if (snapshot === undefined) {
+      throw new ReeveError('ROW_UNFIT', 'XState restores no snapshots', { machine: this.key });
     }
     // XState made the object and its empty `children` a moment ago; nobody else holds it yet.
     Object.assign(snapshot.children as object, children);

@@ -37,8 +37,10 @@ export function checkMachine(
   sources: ReadonlyMap<string, AnyActorLogic>,
   options: RegistryOptions,
 ): RuleFindings {
-  if (key === '' || key.length > 200) {
-    throw new ReeveError('MACHINE_INVALID', 'a machine id has 1 to 200 characters', { key });
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+  if (!/^[^\u0000-\u001f\u007f]{1,200}$/u.test(key)) {
+    const rule = 'a machine id has 1 to 200 characters, none of them control';
+    throw new ReeveError('MACHINE_INVALID', rule, { key });
   }
   let positionalInvokes = false;
   for (const node of inspected(machine).idMap.values()) {

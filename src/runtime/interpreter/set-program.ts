@@ -77,15 +77,19 @@ function openSet(given: unknown): SetContext {
     throw new ReeveError('SET_INVALID', why, {});
   };
   if (typeof input?.of !== 'string') bad('a procedure set needs `of`, the id of a machine');
-  if ((input?.items === undefined) === (input?.table === undefined)) {
+  const { items, table, inFlight, onFailure } = input ?? {};
+  if ((items === undefined) === (table === undefined)) {
     bad('a procedure set needs either `items` or `table`');
   }
-  if ((input?.items?.length ?? 0) > ITEMS_MAX) bad(`at most ${ITEMS_MAX} items; use a table`);
-  const keys = new Set(input?.items?.map((item) => item.key));
-  if (keys.size !== (input?.items?.length ?? 0)) bad('two items have the same key');
-  const { inFlight } = input ?? {};
+  if (table !== undefined && typeof (table as { name?: unknown } | null)?.name !== 'string') {
+    bad('`table` needs a `name`');
+  }
+  if (items !== undefined) assertItems(items, bad);
   if (inFlight !== undefined && (!Number.isInteger(inFlight) || inFlight < 1)) {
     bad('`inFlight` is a whole number from 1');
+  }
+  if (onFailure !== undefined && !['continue', 'stop'].includes(onFailure)) {
+    bad("`onFailure` is 'continue' or 'stop'");
   }
   return {
     input: input as ProcedureSetInput,
@@ -97,6 +101,16 @@ function openSet(given: unknown): SetContext {
     failed: 0,
     failures: [],
   };
+}
+
+function assertItems(items: unknown, bad: (why: string) => never): void {
+  if (!Array.isArray(items)) return bad('`items` is a list');
+  if (items.length > ITEMS_MAX) bad(`at most ${ITEMS_MAX} items; use a table`);
+  const keys = new Set(items.map((item: { key?: unknown } | null) => item?.key));
+  if (keys.size !== items.length) bad('two items have the same key');
+  for (const key of keys) {
+    if (typeof key !== 'string' || key === '') bad('the key of an item is text, and not empty');
+  }
 }
 
 /** Counts the end of the child `key`. */
