@@ -65,7 +65,8 @@ async function appends(syncMs: number): Promise<void> {
     const spread = spreadOf(result.latencies);
     const rate = Math.round(result.records / result.seconds);
     say(
-      `  ${String(recordsPerGroup).padStart(4)} per group  ${String(rate).padStart(7)} records/s  ` +
+      `  ${String(recordsPerGroup).padStart(4)} per group  ` +
+        `${String(rate).padStart(7)} records/s  ` +
         `${tell(spread)}  = ${(spread.p50 / syncMs).toFixed(1)} x the disk's sync  ` +
         `loop p99 +${ms(Math.max(0, delay - idle))} ms`,
     );

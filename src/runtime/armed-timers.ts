@@ -12,6 +12,8 @@ const ENTRIES_MIN = 4_096;
 
 export class ArmedTimers {
   #armed = 0;
+  /** Entries that the last look left behind: those of passive procedures are not looked into. */
+  #left = 0;
   readonly #timers: TimerQueue;
 
   constructor(timers: TimerQueue) {
@@ -31,12 +33,13 @@ export class ArmedTimers {
   /** Drops entries of cancelled timers when they are the majority. */
   tidy(population: Population, directory: Directory): void {
     const timers = this.#timers;
-    if (timers.size < ENTRIES_MIN || timers.size < 2 * this.#armed) return;
+    if (timers.size < ENTRIES_MIN || timers.size < 2 * Math.max(this.#armed, this.#left)) return;
     const live = new Set<number>();
     for (const { slot } of population.live) live.add(slot);
     timers.drop((slot) => live.has(slot) || !directory.exists(slot));
     for (const { slot, row } of population.live) {
       for (const { due } of row.timers ?? NONE) timers.add(due, slot);
     }
+    this.#left = timers.size;
   }
 }

@@ -60,15 +60,19 @@ export class ChildRef {
     return this;
   }
 
+  /** True for a child in this runtime. */
+  isOf(host: object): boolean {
+    return this.#host === host;
+  }
+
   get system(): DurableSystem {
     return this._parent.system;
   }
 
   get address(): ActorAddress {
     const child = this.procedure;
-    return child === undefined
-      ? { procedure: this._parent.sessionId, child: this.stored.id }
-      : child.address;
+    const { id, arming } = this.stored;
+    return child?.address ?? { procedure: this._parent.sessionId, child: id, arming };
   }
 
   /** The handle of a child that is a procedure. */

@@ -5,7 +5,8 @@ import type { DeadLetter } from './row.ts';
 const PREFIX = 'd/';
 
 export class DeadLetters {
-  readonly #letters = new Map<number, DeadLetter>();
+  /** The oldest first. */
+  #letters = new Map<number, DeadLetter>();
   readonly #max: number;
 
   constructor(max: number) {
@@ -29,10 +30,18 @@ export class DeadLetters {
     if (oldest === undefined) return;
     this.#letters.delete(oldest.seq);
     group.put(`${PREFIX}${oldest.seq}`, null);
-    group.onUndo(() => this.#letters.set(oldest.seq, oldest));
+    group.onUndo(() => {
+      this.#letters = new Map([[oldest.seq, oldest], ...this.#letters]);
+    });
   }
 
+  /** A row read at start-up; `loaded` must follow the last one. */
   load(letter: DeadLetter): void {
     this.#letters.set(letter.seq, letter);
+  }
+
+  /** A store gives its rows in an order of its own: the oldest letter must be the first again. */
+  loaded(): void {
+    this.#letters = new Map([...this.#letters].sort(([a], [b]) => a - b));
   }
 }

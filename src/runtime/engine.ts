@@ -1,17 +1,17 @@
 /**
  * Puts the parts of the runtime together and routes between them. Decides nothing itself.
  */
-import type { AnyActorLogic, EventObject } from 'xstate';
-import { ReeveError, toErrorData } from '../model/errors.ts';
+import type { AnyActorLogic } from 'xstate';
+import { toErrorData } from '../model/errors.ts';
 import type { Limits } from '../model/options.ts';
 import type { Table } from '../model/table.ts';
 import type { TaskBinding } from '../model/task.ts';
 import type { Reign, Store } from '../store/port.ts';
 import type { Clock } from '../world/clock.ts';
+import { ActorHost } from './actor-host.ts';
 import { Alarm } from './alarm.ts';
 import { ArmedTimers } from './armed-timers.ts';
 import { Births } from './births.ts';
-import { ChildRef, type ChildHost, type LocalHandle } from './child-ref.ts';
 import { ColdRows } from './cold-rows.ts';
 import type { Step } from './commit-group.ts';
 import { Counters } from './counters.ts';
@@ -22,20 +22,16 @@ import { EffectRunner } from './effect-runner.ts';
 import type { Envelope } from './envelope.ts';
 import { Executor } from './executor.ts';
 import { Inspector } from './inspector.ts';
-import { encodeValue, reviveValue } from './interpreter/actor-refs.ts';
-import { liveScheduler, type LiveScheduler } from './interpreter/durable-system.ts';
-import type { LiveSnapshot } from './interpreter/internals.ts';
 import { PlanScope } from './interpreter/plan-scope.ts';
 import { Registry, type MachineEntry } from './interpreter/registry.ts';
-import { assertKey, KeyIndex } from './key-index.ts';
+import { KeyIndex } from './key-index.ts';
 import { LocalActors } from './local-actors.ts';
 import { MailQueue } from './mail-queue.ts';
-import type { RuntimeLog } from './notices.ts';
+import { guardedLog, type RuntimeLog } from './notices.ts';
 import { Passivation } from './passivation.ts';
 import { Population } from './population.ts';
 import { Postman } from './postman.ts';
 import type { Procedure } from './procedure.ts';
-import { ProcedureRef, type DurableSendOptions, type RefHost } from './procedure-ref.ts';
 import { Publisher } from './publisher.ts';
 import { recover, type Recovered } from './recovery.ts';
 import { prepareResumption, resumeLocals } from './resumption.ts';
@@ -69,11 +65,11 @@ export interface EngineOptions {
   readonly onFatal: (error: unknown) => void;
 }
 
-export class Engine implements RefHost, ChildHost {
+export class Engine {
+  readonly host: ActorHost;
   readonly plan: PlanScope;
   readonly clock: Clock;
   readonly logger: (...values: unknown[]) => void;
-  readonly scheduler: LiveScheduler;
   readonly watchers: Watchers;
   readonly inspector: Inspector;
   readonly registry: Registry;
@@ -109,7 +105,8 @@ export class Engine implements RefHost, ChildHost {
   readonly #bindings: Readonly<Record<string, TaskBinding>>;
 
   constructor(options: EngineOptions, reign: Reign) {
-    const { clock, limits, log } = options;
+    const { clock, limits } = options;
+    const log = guardedLog(options.log);
     this.reign = reign;
     this.store = options.store;
     this.clock = clock;
@@ -123,9 +120,7 @@ export class Engine implements RefHost, ChildHost {
     this.watchers = new Watchers(report);
     this.inspector = new Inspector(report);
     if (options.inspect !== undefined) this.inspector.add(options.inspect);
-    this.scheduler = liveScheduler(clock, (source, target, event) => {
-      this.relay(source, target, event);
-    });
+    this.host = new ActorHost(this);
     this.tables = new Tables(options.tables);
     this.registry = new Registry(options.machines, {
       actors: options.logics,
@@ -139,7 +134,7 @@ export class Engine implements RefHost, ChildHost {
       registry: this.registry,
       directory: this.directory,
       cold: this.cold,
-      host: this,
+      host: this.host,
       scope: this.plan,
       monotonic: () => clock.monotonic(),
       populated: () => this.passivation.wake(),
@@ -147,7 +142,7 @@ export class Engine implements RefHost, ChildHost {
     this.passivation = new Passivation(this);
     this.locals = new LocalActors({
       post: (envelope) => this.executor.post(envelope),
-      input: (procedure, child) => this.#childInput(procedure, child.input),
+      input: (procedure, { input }) => this.host.liveValue(procedure, input, input !== undefined),
     });
     this.settling = new Settling(clock, limits.settleDelayMs, (number) => {
       this.executor.post({ kind: 'upkeep', what: 'settle', to: number });
@@ -166,10 +161,6 @@ export class Engine implements RefHost, ChildHost {
         log.warn({ procedure: id, effect: stored.type, err: toErrorData(error) }, 'effect threw');
       },
     });
-  }
-
-  get inspecting(): boolean {
-    return this.inspector.active;
   }
 
   /** Reads the store back and begins to work. */
@@ -219,7 +210,7 @@ export class Engine implements RefHost, ChildHost {
       tasks: this.tasks,
       watchers: this.watchers,
       inspector: this.inspector,
-      sendLive: (target, event, from) => this.relay(from.ref, target, event),
+      sendLive: (target, event, from) => this.host.relay(from.ref, target, event),
       log: (values) => this.logger(...values),
       noticed: (step) => this.#noticed(step),
       report: (error) => this.report(error),
@@ -235,7 +226,14 @@ export class Engine implements RefHost, ChildHost {
       limits: this.limits,
       now: () => this.time.now(),
       publish: (group, sealed) => this.publisher.publish(group, sealed),
-      follow: (procedure, before) => this.follow(procedure.row, before),
+      follow: (procedure, before) => {
+        this.follow(procedure.row, before);
+        // A timer that is armed again may have lost its entry; one that is due has mail on its way.
+        const now = this.time.now();
+        for (const { due } of before.timers ?? NONE) {
+          if (due > now) this.timers.add(due, procedure.slot);
+        }
+      },
       uncreate: (procedure) => this.population.remove(procedure),
       turned: () => {
         this.armedTimers.tidy(this.population, this.directory);
@@ -315,142 +313,6 @@ export class Engine implements RefHost, ChildHost {
     this.armedTimers.follow(before, after);
   }
 
-  // What actor references ask for.
-
-  refOfNumber(number: number): ProcedureRef | undefined {
-    return this.population.ref(number);
-  }
-
-  localActor(parent: number, child: string, arming: number): LocalHandle | undefined {
-    const local = this.population.peek(parent)?.locals?.get(child);
-    return local?.arming === arming ? local : undefined;
-  }
-
-  shownSnapshot(number: number): LiveSnapshot {
-    const procedure = this.population.find(number);
-    if (procedure === undefined) {
-      throw new ReeveError('PROCEDURE_UNKNOWN', `there is no procedure ${number}`, { number });
-    }
-    // A step that looks around sees what the steps planned before it left; others what is durable.
-    const shown = this.plan.active ? undefined : procedure.shown?.snapshot;
-    const snapshot = shown ?? procedure.snapshot;
-    if (snapshot !== undefined) return snapshot;
-    if (procedure.row.seq < 0 && procedure.row.status === 'active') {
-      throw new Error(`the snapshot of '${procedure.id}' is not there before its first step ends`);
-    }
-    throw (
-      procedure.unfit ??
-      new ReeveError('QUARANTINED', `procedure '${procedure.id}' is quarantined`, {
-        procedure: procedure.id,
-        reason: procedure.row.quarantine?.error,
-      })
-    );
-  }
-
-  /** The snapshot in the form of XState's own `getPersistedSnapshot`. */
-  persistedSnapshot(number: number): unknown {
-    const { status, output, error } = this.shownSnapshot(number);
-    const procedure = this.population.find(number);
-    const row = procedure?.shown?.row ?? procedure?.row;
-    if (procedure?.program.kind === 'logic') return row?.context;
-    const children: [string, object][] = (row?.children ?? NONE).map((child) => [
-      child.id,
-      {
-        snapshot:
-          child.number === undefined
-            ? { status: child.ended ? 'done' : 'active', input: child.input }
-            : this.persistedSnapshot(child.number),
-        src: child.src,
-        systemId: child.systemId,
-        syncSnapshot: child.sync ?? false,
-      },
-    ]);
-    const history = Object.entries((row?.historyValue ?? {}) as Record<string, readonly string[]>);
-    return {
-      status,
-      value: row?.state,
-      context: row?.context,
-      historyValue: Object.fromEntries(
-        history.map(([key, ids]) => [key, ids.map((id) => ({ id }))]),
-      ),
-      children: Object.fromEntries(children),
-      output,
-      error,
-    };
-  }
-
-  send(number: number, event: EventObject): void {
-    this.executor.post({ kind: 'mail', to: number, ...this.outsideEvent(number, event) });
-  }
-
-  sendDurable(number: number, event: EventObject, { key }: DurableSendOptions = {}): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (key !== undefined) assertKey(key);
-      this.executor.post({
-        kind: 'mail',
-        to: number,
-        ...this.outsideEvent(number, event),
-        ...(key === undefined ? {} : { key }),
-        waiter: { resolve, reject },
-      });
-    });
-  }
-
-  /** The event as it enters: checked, and a copy, so that the sender may go on using its own. */
-  outsideEvent(number: number, event: EventObject): { event: EventObject; refs?: true } {
-    if (typeof (event as { type?: unknown } | null)?.type !== 'string') {
-      throw new ReeveError('VALUE_NOT_JSON', 'an event is an object with a string `type`', {});
-    }
-    if (this.executor.halted) throw new ReeveError('STORE_CLOSED', 'the runtime has ended', {});
-    const { json, refs } = encodeValue(event, `event '${event.type}'`, () => undefined);
-    const waiting = this.queue.waitingFor(number) + (this.held.get(number)?.length ?? 0);
-    if (waiting >= this.limits.mailboxMax) {
-      throw new ReeveError('MAILBOX_FULL', `too many events wait for procedure ${number}`, {
-        number,
-        limit: this.limits.mailboxMax,
-      });
-    }
-    const copy = JSON.parse(JSON.stringify(json)) as EventObject;
-    return refs ? { event: copy, refs: true } : { event: copy };
-  }
-
-  relay(source: object | undefined, target: object, event: EventObject): void {
-    if (target instanceof ProcedureRef) {
-      // What a live child sends to its parent carries the child's arming number (L16).
-      if (source !== undefined && this.locals.mailFrom(source, target.number, event)) return;
-      this.send(target.number, event);
-    } else if (target instanceof ChildRef) {
-      const { number, id, arming } = target.stored;
-      const parent = this.population.peek(target._parent.number);
-      if (number !== undefined) this.send(number, event);
-      else if (parent !== undefined) this.locals.send(parent, id, arming, event);
-    } else {
-      (target as { _send(event: EventObject): void })._send(event);
-    }
-  }
-
-  systemActor(root: number, systemId: string): object | undefined {
-    const holder = this.systemIds.get(root, systemId);
-    const procedure = holder && this.population.find(holder.procedure);
-    return holder && procedure?.snapshot?.children?.[holder.child];
-  }
-
-  systemActors(root: number): Record<string, object> {
-    const actors = [...this.systemIds.all(root).keys()].flatMap((systemId) => {
-      const actor = this.systemActor(root, systemId);
-      return actor === undefined ? [] : [[systemId, actor] as const];
-    });
-    return Object.fromEntries(actors);
-  }
-
-  inspectNow(event: object): void {
-    this.inspector.send(event);
-  }
-
-  addInspector(observer: unknown): { unsubscribe(): void } {
-    return this.inspector.add(observer);
-  }
-
   runningChildren(set: Procedure): number[] {
     const running: number[] = [];
     for (const slot of this.directory.childrenOf(set.slot)) {
@@ -459,17 +321,6 @@ export class Engine implements RefHost, ChildHost {
       if (status !== undefined && !isTerminal(status)) running.push(number);
     }
     return running.sort((a, b) => a - b);
-  }
-
-  liveValue(procedure: Procedure, value: unknown, refs: boolean | undefined): unknown {
-    if (!refs) return value;
-    return reviveValue(value as never, (address) =>
-      this.population.resolve(address, procedure.ref, procedure.snapshot?.children),
-    );
-  }
-
-  #childInput(procedure: Procedure, input: unknown): unknown {
-    return input === undefined ? undefined : this.liveValue(procedure, input, true);
   }
 
   #settled(procedure: Procedure, key: string): void {

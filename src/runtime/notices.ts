@@ -17,3 +17,17 @@ export function standardLogger(...values: unknown[]): void {
   // eslint-disable-next-line no-console -- it is what the machine asks for
   console.log(...values);
 }
+
+/** A log that cannot hurt whoever writes to it: a sink that throws loses a line, nothing else. */
+export function guardedLog(log: RuntimeLog): RuntimeLog {
+  const guarded =
+    (level: keyof RuntimeLog) =>
+    (facts: object, message: string): void => {
+      try {
+        log[level](facts, message);
+      } catch {
+        // There is nowhere left to tell it.
+      }
+    };
+  return { info: guarded('info'), warn: guarded('warn'), error: guarded('error') };
+}

@@ -197,8 +197,10 @@ export class Population {
       if (address.child === undefined) return self;
       const child = children?.[address.child] as ChildRef | undefined;
       // A child of its own kind that has left the snapshot is still found by its number.
-      if (address.number === undefined || child?.stored.number === address.number) return child;
-      return this.ref(address.number);
+      if (address.number !== undefined && child?.stored.number !== address.number) {
+        return this.ref(address.number);
+      }
+      return isLife(child, address) ? child : undefined;
     }
     for (const child of Object.values(children ?? {})) {
       const own = (child as unknown as Partial<ChildRef>).procedure;
@@ -208,8 +210,13 @@ export class Population {
     if (slot === undefined) return undefined;
     const owner = this.ref(this.#needs.directory.numberOf(slot));
     if (address.child === undefined || owner === undefined) return owner;
-    return this.peek(owner.number)?.snapshot?.children?.[address.child];
+    const child = this.peek(owner.number)?.snapshot?.children?.[address.child];
+    return isLife(child as unknown as ChildRef | undefined, address) ? child : undefined;
   }
+}
+
+function isLife(child: ChildRef | undefined, { arming }: ActorAddress): boolean {
+  return arming === undefined || child?.stored.arming === arming;
 }
 
 /** While a procedure is stopping its last state is still shown as active (L12). */

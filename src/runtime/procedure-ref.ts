@@ -67,6 +67,11 @@ export class ProcedureRef {
     return { procedure: this.sessionId };
   }
 
+  /** True for a handle of this runtime. */
+  isOf(host: object): boolean {
+    return this.#host === host;
+  }
+
   get system(): DurableSystem {
     return (this.#system ??= new DurableSystem(this.#host, this.root));
   }

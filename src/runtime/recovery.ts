@@ -101,8 +101,9 @@ class Loader {
   }
 
   finish(): Recovered {
-    const { directory, queue, counters, keys } = this.#needs;
+    const { directory, queue, counters, keys, deadLetters } = this.#needs;
     keys.loaded();
+    deadLetters.loaded();
     for (const { slot, parent } of this.#children) {
       const parentSlot = directory.slotOfNumber(parent);
       if (parentSlot !== undefined) directory.adopt(slot, parentSlot);

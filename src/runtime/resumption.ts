@@ -19,7 +19,9 @@ export interface ResumptionNeeds {
   readonly effects: EffectRunner;
   readonly locals: LocalActors;
   readonly executor: { post(envelope: Envelope): void };
-  liveValue(procedure: Procedure, value: unknown, refs: boolean | undefined): unknown;
+  readonly host: {
+    liveValue(procedure: Procedure, value: unknown, refs: boolean | undefined): unknown;
+  };
 }
 
 /** Asks for what must be committed before anything acts; before any other envelope is taken. */
@@ -48,7 +50,7 @@ export function resumeLocals(needs: ResumptionNeeds, number: number): void {
 function storedEffects(needs: ResumptionNeeds, procedure: Procedure): LiveEffect[] {
   const { row, snapshot } = procedure;
   return (row.effects ?? NONE).map((stored) => {
-    const live = (value: unknown): unknown => needs.liveValue(procedure, value, stored.refs);
+    const live = (value: unknown): unknown => needs.host.liveValue(procedure, value, stored.refs);
     return {
       stored,
       context: stored.context === undefined ? snapshot?.context : live(stored.context),

@@ -14,7 +14,8 @@ import type { TimerHandle } from '../world/clock.ts';
 import { hashInput } from './births.ts';
 import type { Engine } from './engine.ts';
 import { acceptedEvents, explain, type Explanation } from './explain.ts';
-import { encodeValue } from './interpreter/actor-refs.ts';
+import { assertOwnRefs, encodeValue } from './interpreter/actor-refs.ts';
+import type { LiveSnapshot } from './interpreter/internals.ts';
 import type { Program } from './interpreter/program.ts';
 import { Listing, type ListPage, type ListQuery } from './listing.ts';
 import type { DurableSendOptions, ProcedureRef } from './procedure-ref.ts';
@@ -89,6 +90,7 @@ export class Runtime {
       given === undefined
         ? { json: undefined, refs: false }
         : encodeValue(given, 'input', () => undefined);
+    if (refs) assertOwnRefs(given, engine.host, 'input');
     const input =
       json === undefined ? undefined : (JSON.parse(JSON.stringify(json)) as typeof json);
     await new Promise<void>((resolve, reject) => {
@@ -292,7 +294,7 @@ export class Runtime {
   }
 
   /** The end of a procedure; rejects when the runtime ends first. */
-  #end(number: number): { promise: Promise<void>; forget(): void } {
+  #end(number: number): { promise: Promise<void>; forget: () => void } {
     const engine = this.#engine;
     const { executor, watchers } = engine;
     let forget = (): void => undefined;
@@ -300,7 +302,7 @@ export class Runtime {
       const waiter = { reject };
       const done = (): void => resolve();
       try {
-        const shown = (): ReturnType<Engine['shownSnapshot']> => engine.shownSnapshot(number);
+        const shown = (): LiveSnapshot => engine.host.shownSnapshot(number);
         const watch = watchers.subscribe(number, { complete: done, error: done }, shown);
         executor.waiting.add(waiter);
         forget = () => {

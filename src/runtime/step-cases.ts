@@ -60,6 +60,8 @@ export class StepCases {
     draft.timers = draft.timers.filter(({ arming }) => arming !== timer.arming);
     const to = this.#live(procedure, timer.to ?? null, true);
     const event = this.#live(procedure, timer.event, timer.refs) as EventObject;
+    // L16: the child it was meant for is gone, whoever has its id now.
+    if (to === undefined) this.#needs.stale('timer', procedure.id, timer.id);
     this.#plan.relay(procedure, draft, to as object | undefined, event, group);
   }
 

@@ -175,8 +175,13 @@ export class StepChildren implements ChildPlan {
 }
 
 /** The address of a child of this procedure. */
-export function childAddress(procedure: Procedure, { id, number }: StoredChild): ActorAddress {
-  return { procedure: procedure.id, child: id, ...(number === undefined ? {} : { number }) };
+export function childAddress(procedure: Procedure, child: StoredChild): ActorAddress {
+  const { id, number, arming } = child;
+  return {
+    procedure: procedure.id,
+    child: id,
+    ...(number === undefined ? { arming } : { number }),
+  };
 }
 
 export function stopMail(number: number) {

@@ -1,6 +1,6 @@
 /**
- * How a step is planned: the machine decides, its wishes become a row, and the row, mail, timers
- * and table changes enter the forming group together, or not at all. A step that breaks a rule throws
+ * How a step is planned: the machine decides, its wishes become a row, and row, mail, timers and
+ * table changes enter the forming group together, or not at all. A step that breaks a rule throws
  * before the group is touched; the stepper then quarantines the procedure.
  */
 import type { AnyActorRef, EventObject } from 'xstate';

@@ -14,10 +14,13 @@ import type { ForgetMark, HistoryChange, StateChange } from './fold-batch.ts';
 import type { LogTable } from './sqlite-log.ts';
 import type { MetaTable } from './sqlite-schema.ts';
 
-/** Bytes of groups taken together: more means fewer row writes, and more memory. */
-const BATCH_BYTES = 8 * 1024 * 1024;
-/** Rows written together; sorting them is one step (measured: 8,192 keys take 2 to 3 ms). */
-const BATCH_CHANGES = 8192;
+/**
+ * Bytes of groups taken together, and rows written together. The more, the more often rows of one
+ * page are written in one go, and the more memory it takes. Measured with states of 100,000
+ * procedures, put at random: with 8 MiB and 8,192 rows three times as many pages were written.
+ */
+const BATCH_BYTES = 32 * 1024 * 1024;
+const BATCH_CHANGES = 65_536;
 const FORGET_ROWS_PER_STEP = 50;
 
 export class Fold {
@@ -58,26 +61,29 @@ export class Fold {
     yield* this.#removeFolded();
     let folded = this.#meta.number('checkpointed');
     while (folded < target) {
-      const batch = new FoldBatch();
+      const batch = new FoldBatch(folded + 1);
       while (folded < target && batch.bytes < BATCH_BYTES && batch.changes < BATCH_CHANGES) {
         folded++;
-        yield* batch.add(this.#log.read(folded), folded);
+        yield* batch.add(this.#log.read(folded));
         yield;
       }
-      for (const change of batch.states()) {
-        this.#applyState(change);
-        yield;
-      }
-      yield;
-      for (const mark of batch.forgets) yield* this.#applyForget(mark);
-      for (const change of batch.histories()) {
-        this.#applyHistory(change);
-        yield;
-      }
+      yield* this.#apply(batch);
       this.#meta.set('checkpointed', folded);
       this.#log.markReached();
       yield;
       yield* this.#removeFolded();
+    }
+  }
+
+  *#apply(batch: FoldBatch): Generator<void> {
+    for (const change of batch.states()) {
+      if (change !== undefined) this.#applyState(change);
+      yield;
+    }
+    for (const mark of batch.forgets) yield* this.#applyForget(mark);
+    for (const change of batch.histories()) {
+      if (change !== undefined) this.#applyHistory(change);
+      yield;
     }
   }
 

@@ -182,7 +182,7 @@ export function heldUp({ notes }: Stage, held: () => boolean) {
     types: {} as { context: { path: string[] } },
     actions: {
       note: notes.of('root'),
-      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- the runtime awaits it
+       
       hold: () => (held() ? new Promise<never>(() => {}) : undefined),
       add: assign({ path: ({ context, event }) => [...context.path, event.type] }),
     },

@@ -253,11 +253,15 @@ test('cancelled timers of procedures that have left memory do not make every tur
   const stand = new Stand();
   const { runtime, engine } = await stand.open({ machines: [once, counter] });
   const refs = await stand.run(
-    Promise.all(Array.from({ length: 6_000 }, (_, n) => runtime.spawn(once, { id: `o${n}` }))),
+    Promise.all(Array.from({ length: 12_000 }, (_, n) => runtime.spawn(once, { id: `o${n}` }))),
   );
-  for (const ref of refs) ref.send({ type: 'OFF' });
   await stand.clock.advance(10_000);
+  for (let from = 0; from < refs.length; from += 1_000) {
+    for (const ref of refs.slice(from, from + 1_000)) ref.send({ type: 'OFF' });
+    await stand.clock.advance(10_000);
+  }
   expect([runtime.state().live, engine.armedTimers.count]).toEqual([0, 0]);
+  expect(engine.timers.size).toBeGreaterThan(4_096);
   const drops = vi.spyOn(engine.timers, 'drop');
   const ref = await stand.run(runtime.spawn(counter, { id: 'c' }));
   for (let n = 0; n < 100; n++) await stand.run(ref.sendDurable({ type: 'ADD' }));

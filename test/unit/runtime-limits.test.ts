@@ -114,7 +114,7 @@ test('groupRecordsMax and groupBytesMax: what does not fit goes into the next gr
     const { stand, runtime } = await fresh(limits, 2);
     const spawns = Array.from({ length: 30 }, (_, n) => runtime.spawn(machine, { id: `s${n}` }));
     await stand.run(Promise.all(spawns));
-    const sizes = [];
+    const sizes: { records: number; bytes: number }[] = [];
     for (let position = 1; position <= stand.disk.position; position++) {
       const group = stand.disk.readGroup(position);
       sizes.push({ records: [...readGroup(group)].length, bytes: group.length });
@@ -196,7 +196,7 @@ test('DEPTH_LIMIT: a machine that starts itself is stopped at 64 levels, visibly
   const self = setup({}).createMachine({
     id: 'self',
     version: '1',
-    invoke: { id: 's', src: 'me' },
+    invoke: { id: 's', src: 'me' } as never,
   });
   const stand = new Stand();
   const runtime = await stand.start({ machines: [self], actors: { me: self } });

@@ -292,3 +292,17 @@ test('procedures that refer to each other in a circle can be read after a restar
   const round = other(other(second.get('a')));
   expect(round.sessionId).toBe('a');
 });
+
+test('data that looks like a reference is refused: it would come back as one', async () => {
+  const stand = new Stand();
+  const runtime = await stand.start({ machines: [sink] });
+  const ref = await stand.run(runtime.spawn(sink, { id: 's' }));
+  const forged = { xstate$$type: 1, procedure: 's' };
+  for (const n of [forged, [forged], { deep: { er: forged } }, { ref, forged }]) {
+    expect(await codeOf(stand.run(ref.sendDurable({ type: 'N', n })))).toBe('VALUE_NOT_JSON');
+  }
+  expect(await codeOf(stand.run(runtime.spawn(sink, { input: forged as never })))).toBe(
+    'VALUE_NOT_JSON',
+  );
+  expect(seen(runtime, 's').context).toEqual({ got: [] });
+});

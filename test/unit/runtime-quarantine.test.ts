@@ -1,5 +1,5 @@
 /** M10-M14, M17: what cannot go on is set aside with its reason; nothing of it is lost, others run. */
-import { assign, fromPromise, sendTo, setup, type AnyStateMachine } from 'xstate';
+import { assign, fromPromise, sendTo, setup, type AnyActorRef, type AnyStateMachine } from 'xstate';
 import { expect, test } from 'vitest';
 import type { Runtime } from '../../src/runtime/index.ts';
 import { codeOf, seen, Stand } from '../support/runtime-stand.ts';
@@ -194,10 +194,10 @@ test('L15: the order holds when the mail that broke the rule was on record alrea
     version: '1',
     context: ({ input }) => input,
     entry: [
-      sendTo(({ context }) => context.to as never, { type: 'N', n: 1 }),
-      sendTo(({ context }) => context.to as never, { type: 'BAD' }),
-      sendTo(({ context }) => context.to as never, { type: 'N', n: 2 }),
-      sendTo(({ context }) => context.to as never, { type: 'N', n: 3 }),
+      sendTo(({ context }) => context.to as AnyActorRef, { type: 'N', n: 1 }),
+      sendTo(({ context }) => context.to as AnyActorRef, { type: 'BAD' }),
+      sendTo(({ context }) => context.to as AnyActorRef, { type: 'N', n: 2 }),
+      sendTo(({ context }) => context.to as AnyActorRef, { type: 'N', n: 3 }),
     ],
   });
   const first = await stand.start({ machines: [keeper(), sender], limits });

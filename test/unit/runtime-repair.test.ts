@@ -1,5 +1,5 @@
 /** L5, L13, L15: what was under way when a procedure was set aside is there when it goes on. */
-import { assign, fromPromise, sendTo, setup } from 'xstate';
+import { assign, fromPromise, sendTo, setup, type AnyActorRef } from 'xstate';
 import { expect, test } from 'vitest';
 import { declareTask } from '../../src/model/declare-task.ts';
 import { procedureSet } from '../../src/model/procedure-set.ts';
@@ -227,7 +227,7 @@ test('L11: mail for a quarantined procedure counts against its mailbox', async (
     id: 'feed',
     version: '1',
     context: ({ input }) => input,
-    on: { GO: { actions: sendTo(({ context }) => context.to as never, { type: 'MAIL' }) } },
+    on: { GO: { actions: sendTo(({ context }) => context.to as AnyActorRef, { type: 'MAIL' }) } },
   });
   const stand = new Stand();
   const machines = [busy(true, later(stand)), feed];

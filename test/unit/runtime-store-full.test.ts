@@ -1,6 +1,6 @@
 /** L1, L11: a full disk is a typed error, never half a step; it heals by itself and loses nothing. */
 import { assign, sendTo, setup, spawnChild, type AnyActorRef } from 'xstate';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { defineTable } from '../../src/model/table.ts';
 import { codeOf, seen, Stand } from '../support/runtime-stand.ts';
 
@@ -260,4 +260,54 @@ test('L12: close on a full disk ends within its limit and loses nothing that was
   stand.faults.free();
   const next = await stand.start(options);
   expect(seen(next, 'p').context).toEqual({ got: [1] });
+});
+
+test('a timer whose cancelling the disk refused still fires, although its entry was tidied away', async () => {
+  const flip = setup({ types: {} as { events: { type: 'ON' } | { type: 'OFF' } } }).createMachine({
+    id: 'flip',
+    version: '1',
+    initial: 'off',
+    states: {
+      off: { on: { ON: 'on' } },
+      on: { after: { 10_000: 'late' }, on: { OFF: 'off' } },
+      late: {},
+    },
+  });
+  const stand = new Stand();
+  const { runtime, engine } = await stand.open({ machines: [flip] });
+  const kept = await stand.run(runtime.spawn(flip, { id: 'kept' }));
+  const busy = await stand.run(runtime.spawn(flip, { id: 'busy' }));
+  await stand.run(kept.sendDurable({ type: 'ON' }));
+  for (let n = 0; n < 4_090; n++) {
+    busy.send({ type: 'ON' });
+    busy.send({ type: 'OFF' });
+  }
+  await stand.clock.settle();
+  const drops = vi.spyOn(engine.timers, 'drop');
+  stand.faults.fill(1);
+  const off = codeOf(kept.sendDurable({ type: 'OFF' }));
+  for (let n = 0; n < 10; n++) {
+    busy.send({ type: 'ON' });
+    busy.send({ type: 'OFF' });
+  }
+  expect(await stand.run(off)).toBe('STORE_FULL');
+  expect(drops).toHaveBeenCalled();
+  await stand.clock.advance(20_000);
+  expect(seen(runtime, 'kept').value).toBe('late');
+});
+
+test('dead letters that a refused commit pushed out are back, in their order', async () => {
+  const { stand, runtime, ref } = await fresh(0, { deadLettersMax: 3 });
+  await stand.run(ref.sendDurable({ type: 'END' }));
+  for (const n of [1, 2, 3]) ref.send({ type: 'N', n });
+  await stand.clock.settle();
+  const numbers = () => runtime.deadLetters().map(({ event }) => (event as { n: number }).n);
+  expect(numbers()).toEqual([1, 2, 3]);
+  stand.faults.fill();
+  for (const n of [4, 5]) ref.send({ type: 'N', n });
+  await stand.clock.advance(100);
+  expect(numbers()).toEqual([1, 2, 3]);
+  stand.faults.free();
+  await stand.clock.advance(5_000);
+  expect(numbers()).toEqual([3, 4, 5]);
 });

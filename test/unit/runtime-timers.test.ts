@@ -1,5 +1,5 @@
 /** L2, M08, M25, C105: timers are due when they are due, whatever clocks and processes do. */
-import { assign, cancel, raise, sendTo, setup } from 'xstate';
+import { assign, cancel, raise, sendTo, setup, type AnyActorRef } from 'xstate';
 import { expect, test } from 'vitest';
 import { Stand, seen } from '../support/runtime-stand.ts';
 
@@ -284,7 +284,7 @@ test('a delayed event for another procedure arrives once although the sender res
     id: 'sender',
     version: '1',
     context: ({ input }) => input,
-    entry: sendTo(({ context }) => context.to as never, { type: 'LATE' }, { delay: 5_000 }),
+    entry: sendTo(({ context }) => context.to as AnyActorRef, { type: 'LATE' }, { delay: 5_000 }),
   });
   const stand = new Stand();
   const first = await stand.start({ machines: [target, sender] });

@@ -1,6 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cutHistoryPage, parseHistoryPage } from '../../src/store/history-page.ts';
+import { sortInPieces } from '../../src/store/sort-in-pieces.ts';
 import { fromFault, readFault, saysFull, toFault } from '../../src/store/sqlite-errors.ts';
 import { SQLITE_LIMITS, sqliteSettings } from '../../src/store/sqlite-options.ts';
 import { WalKeeper } from '../../src/store/sqlite-wal.ts';
@@ -90,6 +92,31 @@ describe('errors', () => {
     expect(saysFull(failed, process.env['TMPDIR'] ?? '/tmp')).toBe(false);
     const sync = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
     expect(saysFull(sync, '/no/such/directory')).toBe(false);
+  });
+});
+
+describe('sorting in pieces', () => {
+  test('gives all items, in order, in pieces that are never large', () => {
+    const order = (a: number, b: number): number => a - b;
+    fc.assert(
+      fc.property(fc.nat({ max: 20_000 }), fc.constantFrom(1, 7, 1e9), (count, spread) => {
+        const items = Array.from({ length: count }, (_, i) => ((i * 7919) % 104_729) + i / spread);
+        const pieces = [...sortInPieces(items, order)];
+        expect(pieces.flat()).toEqual([...items].sort(order));
+        expect(Math.max(0, ...pieces.map((piece) => piece.length))).toBeLessThan(6 * 1024);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('items that are in order already, or all alike, are sorted too', () => {
+    const order = (a: number, b: number): number => a - b;
+    const rising = Array.from({ length: 5000 }, (_, i) => i);
+    expect([...sortInPieces(rising, order)].flat()).toEqual(rising);
+    expect([...sortInPieces(rising.toReversed(), order)].flat()).toEqual(rising);
+    const alike = new Array<number>(5000).fill(1);
+    expect([...sortInPieces(alike, order)].flat()).toEqual(alike);
+    expect([...sortInPieces([], order)].flat()).toEqual([]);
   });
 });
 

@@ -16,6 +16,8 @@ export interface ActorAddress {
   readonly child?: string;
   /** Number of a child that is a procedure itself: it is found also when it has ended. */
   readonly number?: number;
+  /** Life of a child that is none: a later one under the same id is another actor (L16). */
+  readonly arming?: number;
 }
 
 /** XState's own mark of a persisted reference, kept so that tools know it. */
@@ -56,10 +58,15 @@ export function reviveValue(value: Json, resolve: (address: ActorAddress) => unk
   if (Array.isArray(value)) return value.map((part: Json) => reviveValue(part, resolve));
   const object = value as { readonly [key: string]: Json };
   if (object[MARK] === MARK_ACTOR) {
-    const { procedure, child, number } = object;
+    const { procedure, child, number, arming } = object;
     if (typeof procedure !== 'string') return undefined;
     if (typeof child !== 'string') return resolve({ procedure });
-    return resolve({ procedure, child, ...(typeof number === 'number' ? { number } : {}) });
+    return resolve({
+      procedure,
+      child,
+      ...(typeof number === 'number' ? { number } : {}),
+      ...(typeof arming === 'number' ? { arming } : {}),
+    });
   }
   const live: Record<string, unknown> = {};
   for (const key of Object.keys(object)) live[key] = reviveValue(object[key] ?? null, resolve);
@@ -77,6 +84,22 @@ export function isActorRef(value: unknown): value is object & { id: string } {
   );
 }
 
+/**
+ * Throws VALUE_NOT_JSON when `value` holds a reference of another runtime than `host`: its address
+ * would mean somebody else here. For what comes from outside.
+ */
+export function assertOwnRefs(value: unknown, host: object, path: string, depth = 0): void {
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return;
+  if (isActorRef(value)) {
+    const { isOf } = value as { isOf?: (host: object) => boolean };
+    if (isOf === undefined || isOf.call(value, host)) return;
+    throw new ReeveError('VALUE_NOT_JSON', `${path} holds an actor of another runtime`, { path });
+  }
+  for (const key in value) {
+    assertOwnRefs((value as Record<string, unknown>)[key], host, `${path}.${key}`, depth + 1);
+  }
+}
+
 export function isAddressable(value: object): value is Addressable {
   return 'address' in value;
 }
@@ -85,7 +108,7 @@ const DEPTH_MAX = 100;
 
 function holdsRef(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return false;
-  if (isActorRef(value)) return true;
+  if (isActorRef(value) || MARK in value) return true;
   for (const key in value) {
     const part = (value as Record<string, unknown>)[key];
     if (typeof part === 'object' && part !== null && holdsRef(part, depth + 1)) return true;
@@ -105,6 +128,12 @@ function swapRefs(
       throw new ReeveError('VALUE_NOT_JSON', `${path} holds an actor of another system`, { path });
     }
     return { [MARK]: MARK_ACTOR, id: value.id, ...address };
+  }
+  if (MARK in value) {
+    // Data that looks like a reference would come back as one.
+    throw new ReeveError('VALUE_NOT_JSON', `${path} has the key '${MARK}', which is reserved`, {
+      path,
+    });
   }
   if (Array.isArray(value)) {
     return value.map((part, index) => swapRefs(part, `${path}[${index}]`, addressOf));
