@@ -5,23 +5,23 @@
 import type { EventObject } from 'xstate';
 import { ReeveError } from '../model/errors.ts';
 import type { Clock } from '../world/clock.ts';
-import { ChildRef, type ChildHost, type LocalHandle } from './child-ref.ts';
-import type { Envelope } from './envelope.ts';
+import { ChildRef, type ChildHost, type LocalHandle } from './population/child-ref.ts';
+import type { Envelope } from './planning/envelope.ts';
 import type { Executor } from './executor.ts';
-import type { Inspector } from './inspector.ts';
+import type { Inspector } from './acting/inspector.ts';
 import { assertOwnRefs, encodeValue, reviveValue } from './interpreter/actor-refs.ts';
 import { liveScheduler, type LiveScheduler } from './interpreter/durable-system.ts';
 import type { LiveSnapshot } from './interpreter/internals.ts';
 import type { PlanScope } from './interpreter/plan-scope.ts';
-import { assertKey } from './key-index.ts';
-import type { LocalActors } from './local-actors.ts';
-import type { MailQueue } from './mail-queue.ts';
-import type { Population } from './population.ts';
-import type { Procedure } from './procedure.ts';
-import { ProcedureRef, type DurableSendOptions, type RefHost } from './procedure-ref.ts';
-import { NONE } from './row.ts';
-import type { SystemIds } from './system-ids.ts';
-import type { Watchers } from './watchers.ts';
+import { assertKey } from './planning/key-index.ts';
+import type { LocalActors } from './acting/local-actors.ts';
+import type { MailQueue } from './planning/mail-queue.ts';
+import type { Population } from './population/population.ts';
+import type { Procedure } from './population/procedure.ts';
+import { ProcedureRef, type DurableSendOptions, type RefHost } from './population/procedure-ref.ts';
+import { NONE } from './records/row.ts';
+import type { SystemIds } from './records/system-ids.ts';
+import type { Watchers } from './population/watchers.ts';
 
 /** Parts of the engine; some of them come into being after this object. */
 export interface ActorHostNeeds {

@@ -12,13 +12,13 @@
 import { hasCode, ReeveError } from '../model/errors.ts';
 import type { Store } from '../store/port.ts';
 import type { Clock, TimerHandle } from '../world/clock.ts';
-import { CommitGroup, type Sealed } from './commit-group.ts';
-import type { Counters } from './counters.ts';
-import type { Envelope, Waiter } from './envelope.ts';
-import type { MailQueue } from './mail-queue.ts';
-import type { Procedure } from './procedure.ts';
-import type { ProcedureRow } from './row.ts';
-import type { Stepper } from './stepper.ts';
+import { CommitGroup, type Sealed } from './planning/commit-group.ts';
+import type { Counters } from './records/counters.ts';
+import type { Envelope, Waiter } from './planning/envelope.ts';
+import type { MailQueue } from './planning/mail-queue.ts';
+import type { Procedure } from './population/procedure.ts';
+import type { ProcedureRow } from './records/row.ts';
+import type { Stepper } from './planning/stepper.ts';
 
 export interface ExecutorLimits {
   readonly groupRecordsMax: number;

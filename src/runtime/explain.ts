@@ -1,10 +1,10 @@
 /** Why a procedure is where it is: what it waits for, in data and in words (L12). */
 import type { ErrorData } from '../model/errors.ts';
 import type { Json } from '../model/json.ts';
-import type { EffectStanding } from './effect-runner.ts';
-import type { Procedure } from './procedure.ts';
-import { NONE, type ProcedureStatus } from './row.ts';
-import type { TaskStanding } from './task-desk.ts';
+import type { EffectStanding } from './acting/effect-runner.ts';
+import type { Procedure } from './population/procedure.ts';
+import { NONE, type ProcedureStatus } from './records/row.ts';
+import type { TaskStanding } from './acting/task-desk.ts';
 
 export type Waiting =
   | { readonly for: 'timer'; readonly id: string; readonly dueInMs: number }

@@ -11,15 +11,15 @@ import { ReeveError, toErrorData } from '../model/errors.ts';
 import type { TableView } from '../model/table.ts';
 import type { HistoryEntries } from '../store/port.ts';
 import type { TimerHandle } from '../world/clock.ts';
-import { hashInput } from './births.ts';
+import { hashInput } from './planning/births.ts';
 import type { Engine } from './engine.ts';
 import { acceptedEvents, explain, type Explanation } from './explain.ts';
 import { assertOwnRefs, encodeValue } from './interpreter/actor-refs.ts';
 import type { LiveSnapshot } from './interpreter/internals.ts';
 import type { Program } from './interpreter/program.ts';
-import { Listing, type ListPage, type ListQuery } from './listing.ts';
-import type { DurableSendOptions, ProcedureRef } from './procedure-ref.ts';
-import { isTerminal, type DeadLetter, type ProcedureStatus } from './row.ts';
+import { Listing, type ListPage, type ListQuery } from './population/listing.ts';
+import type { DurableSendOptions, ProcedureRef } from './population/procedure-ref.ts';
+import { isTerminal, type DeadLetter, type ProcedureStatus } from './records/row.ts';
 
 /** An XState `ActorRef` of a durable procedure. */
 export type DurableActorRef<Machine extends AnyStateMachine> = ActorRefFrom<Machine> & {

@@ -1,7 +1,7 @@
 /** Puts points around the effects of a machine and of the machines it starts. */
 import type { AnyActorLogic, AnyStateMachine } from 'xstate';
 import type { TaskBinding, TaskListener, TaskRunner } from '../model/task.ts';
-import { effectKey } from '../runtime/effect-runner.ts';
+import { effectKey } from '../runtime/acting/effect-runner.ts';
 import { never, type Life } from './virtual-world.ts';
 
 /** One run of an effect. */

@@ -24,7 +24,7 @@ export function effectful({ clock, notes }: Stage) {
         notes.say('root', 'falls');
         throw new Error('the effect fell');
       },
-       
+
       slow: async () => {
         notes.say('root', 'slow begins');
         await new Promise<void>((resolve) => clock.setTimeout(resolve, 100));

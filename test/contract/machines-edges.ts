@@ -182,7 +182,7 @@ export function heldUp({ notes }: Stage, held: () => boolean) {
     types: {} as { context: { path: string[] } },
     actions: {
       note: notes.of('root'),
-       
+
       hold: () => (held() ? new Promise<never>(() => {}) : undefined),
       add: assign({ path: ({ context, event }) => [...context.path, event.type] }),
     },
