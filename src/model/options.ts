@@ -49,7 +49,7 @@ export const OPTIONS = {
   groupRecordsMax: {
     what: 'Records of one commit group.',
     unit: 'records',
-    default: 4_096,
+    default: 1_024,
     min: 1,
     max: 65_536,
     atLimit: 'The commit group is closed; what follows goes into the next one.',

@@ -9,11 +9,16 @@
  * Obligations every implementation shares (test/contract/store.ts):
  *  - `append` resolves only when the group would survive the loss of power.
  *  - Positions have no gaps. Appending the same bytes at the same position again is fine; other
- *    bytes there are refused.
+ *    bytes there, a gap, and bytes that are no whole group are refused with STORE_REFUSED, and
+ *    nothing of them is written.
  *  - After `acquire`, every append under an older epoch is refused with STALE_EPOCH.
  *  - STORE_FULL means proven rolled back; any other failed append is STORE_OUTCOME_UNKNOWN, after
  *    which the instance refuses everything.
- *  - A damaged record is refused by its position (STORE_DAMAGED), never skipped.
+ *  - A damaged record is refused by its position (STORE_DAMAGED; a state by its key), not skipped.
+ *  - States and groups are read one after the other before the first checkpoint of a reign. While
+ *    one of them is being read, a checkpoint waits; between the two nothing holds it back.
+ *  - After `close` every call is refused with STORE_CLOSED; a checkpoint that runs is cut off with
+ *    it, and what it has done stays.
  */
 import type { Json } from '../model/json.ts';
 

@@ -48,7 +48,8 @@ export class StateReader implements ChunkReader {
     this.#strays = db
       .prepare<[number, number], string>(
         `SELECT key FROM state AS a NOT INDEXED WHERE rowid > ? AND rowid <= ?
-         AND NOT EXISTS (SELECT 1 FROM state AS b WHERE b.key = a.key AND b.rowid = a.rowid)
+         AND NOT EXISTS (SELECT 1 FROM state AS b INDEXED BY sqlite_autoindex_state_1
+           WHERE b.key = a.key AND +b.rowid = a.rowid)
          LIMIT 1`,
       )
       .pluck();

@@ -1,7 +1,7 @@
 /** Opens a store's database for writing and recovers it. */
 import Database from 'better-sqlite3';
 import { ReeveError } from '../model/errors.ts';
-import { full, outcomeUnknown, readFault, saysFull } from './sqlite-errors.ts';
+import { full, outcomeUnknown, readFault, saysBusy, saysFull } from './sqlite-errors.ts';
 import { claimFiles, removeOwner, storePaths } from './sqlite-files.ts';
 import type { StorePaths } from './sqlite-files.ts';
 import { Fold } from './sqlite-fold.ts';
@@ -61,7 +61,8 @@ export class OpenStore {
   /**
    * Begins a reign: the epoch grows, durably.
    *
-   * @throws STORE_FULL, STORE_OUTCOME_UNKNOWN
+   * @throws STORE_FULL, STORE_LOCKED while another process writes to the database,
+   *   STORE_OUTCOME_UNKNOWN
    */
   beginReign(reign: string): ReignData {
     try {
@@ -69,7 +70,9 @@ export class OpenStore {
         this.log.raiseEpoch(reign);
       });
     } catch (error) {
-      throw this.commitFault(error, 'beginning a reign');
+      if (!saysBusy(error)) throw this.commitFault(error, 'beginning a reign');
+      const { database: path } = this.paths;
+      throw new ReeveError('STORE_LOCKED', `another process writes to ${path}`, { path }, error);
     }
     this.log.load();
     const { epoch, last: position, checkpointed } = this.log;

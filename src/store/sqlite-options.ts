@@ -10,7 +10,7 @@ export interface SqliteStoreOptions {
   readonly dir: string;
   /**
    * Ms: a checkpoint holds the store's thread about this long at a time; appends go between.
-   * Default 4, 1 to 100.
+   * Default 2, 1 to 100.
    */
   readonly sliceMs?: number;
   /**
@@ -48,7 +48,7 @@ const GIB = 1024 * MIB;
 
 /** The numbers of `SqliteStoreOptions`: default and limits, in the unit of the option's name. */
 export const SQLITE_LIMITS = {
-  sliceMs: { standard: 4, min: 1, max: 100 },
+  sliceMs: { standard: 2, min: 1, max: 100 },
   walBytes: { standard: 4 * MIB, min: MIB, max: GIB },
   cacheBytes: { standard: 32 * MIB, min: 2 * MIB, max: 16 * GIB },
   chunkBytes: { standard: 512 * KIB, min: 64 * KIB, max: 64 * MIB },

@@ -1,6 +1,6 @@
 /**
- * The database of the SQLite store: its identity, tables, and the views an operator reads with the
- * `sqlite3` tool. `docs/store.md` describes them; the numbers here are on disk for ever.
+ * The database of the SQLite store: its identity, its tables, and the views an operator reads with
+ * the `sqlite3` tool. The numbers here are on disk for ever.
  */
 import type { Database } from 'better-sqlite3';
 import { crc32 } from 'node:zlib';

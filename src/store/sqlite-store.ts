@@ -13,6 +13,7 @@ import type { Chunk } from './sqlite-load.ts';
 import type { HistoryText, ReignData, StreamKind } from './sqlite-messages.ts';
 import { sqliteSettings } from './sqlite-options.ts';
 import type { SqliteSettings, SqliteStoreOptions } from './sqlite-options.ts';
+import { outcomeUnknown } from './sqlite-errors.ts';
 import { StoreThread } from './sqlite-thread.ts';
 
 export type { SqliteStoreOptions } from './sqlite-options.ts';
@@ -176,7 +177,8 @@ class SqliteStore implements Store {
     side
       .ask((id) => ({ op: 'open', id, port: port2 }), [port2])
       .catch((error: unknown) => {
-        this.#fail(error as ReeveError);
+        // Without it the write-ahead log would grow for ever.
+        this.#fail(outcomeUnknown('the second thread could not open the store', error));
       });
   }
 

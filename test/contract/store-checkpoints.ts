@@ -43,6 +43,22 @@ export function loading(current: Current, reopen: Reopen): void {
       expect(seen).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     });
 
+    test('a checkpoint waits while states or groups are being read', async () => {
+      const { epoch } = await fill(current(), 20);
+      const seen: number[] = [];
+      let folding: Promise<void> | undefined;
+      for await (const group of current().groups()) {
+        seen.push(readGroupHeader(group).position);
+        folding ??= current().checkpoint(epoch, 20);
+        // Time enough for a checkpoint that does not wait.
+        const position = 20 + seen.length;
+        await current().append(epoch, encodeGroup(position, epoch, [put(position)]));
+      }
+      await folding;
+      expect(seen).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+      expect((await loadStates(current())).size).toBe(40);
+    });
+
     test('a reader that stops early holds nothing back', async () => {
       const { epoch } = await fill(current(), 20);
       const reader = current().groups()[Symbol.asyncIterator]();

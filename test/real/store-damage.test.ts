@@ -189,6 +189,37 @@ describe('a flipped bit in acknowledged data is refused, never skipped', () => {
   });
 });
 
+describe('a key that only the index of the states has wrong', () => {
+  /** The entry of `key` in the index: the key without a value behind it. */
+  function damagedIndex(key: string): string {
+    const file = readFileSync(join(template, 'reeve.db'));
+    const wanted = Buffer.from(key);
+    for (let at = file.indexOf(wanted); at >= 0; at = file.indexOf(wanted, at + 1)) {
+      const next = file[at + wanted.length] ?? 0;
+      // Behind it stands a row number, not a value and not another digit of the key.
+      if (next !== 0x7b && next !== 0x22 && next < 0x30) return damagedCopy(at + 3, 2);
+    }
+    throw new Error(`no index entry of ${key}`);
+  }
+
+  test('is refused', () => {
+    const error = failure(() => load(damagedIndex('p/23')));
+    expect(error).toMatchObject({ code: 'STORE_DAMAGED', details: { key: 'p/23' } });
+  });
+
+  test('is refused also after the row behind it was put and deleted past it', () => {
+    const dir = damagedIndex('p/23');
+    const store = new OpenStore(sqliteSettings({ dir }), 'now');
+    const { epoch } = store.beginReign('reign');
+    store.log.append(encodeGroup(LAST + 1, epoch, [{ del: 'p/23' }]));
+    const checkpointer = new Checkpointer(store, 50, () => performance.now());
+    checkpointer.add({ epoch, position: LAST + 1, settle: () => undefined });
+    while (checkpointer.busy) checkpointer.slice();
+    store.close(true);
+    expect(failure(() => load(dir))).toMatchObject({ code: 'STORE_DAMAGED' });
+  });
+});
+
 describe('rows that are missing are refused', () => {
   function edited(statement: string): string {
     const dir = join(root, 'copy');

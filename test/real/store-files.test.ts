@@ -3,7 +3,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -72,65 +71,6 @@ async function fill(store: Store, count: number): Promise<void> {
     await store.append(epoch, encodeGroup(n, epoch, [{ put: `k/${n}`, value: String(n) }]));
   }
 }
-
-describe('who holds a store', () => {
-  let program: ReturnType<typeof buildStoreProgram>;
-
-  beforeAll(() => {
-    program = buildStoreProgram('store-appender.ts');
-  });
-
-  afterAll(() => {
-    rmSync(program.root, { recursive: true, force: true });
-  });
-
-  test('a second process is refused by the name of the owner, until the owner is gone', async () => {
-    const owner = new TalkingChild(process.execPath, [program.path, directory.dir]);
-    await owner.line('ack');
-    const { code, message, details } = await refusal(directory.open());
-    expect(code).toBe('STORE_LOCKED');
-    expect(message).toContain(`process ${owner.pid}`);
-    expect(details).toMatchObject({ pid: owner.pid, path: directory.dir });
-    // However it ends: the lock ends with the process.
-    await owner.kill();
-    const store = directory.open();
-    expect((await store.acquire()).epoch).toBe(2);
-  });
-
-  test('a refused store may try again when the owner has closed', async () => {
-    const first = directory.open();
-    await fill(first, 1);
-    const second = directory.open();
-    const { code, details } = await refusal(second);
-    expect(code).toBe('STORE_LOCKED');
-    expect(details).toMatchObject({ pid: process.pid });
-    expect(await refusal(second)).toMatchObject({ code: 'STORE_LOCKED' });
-    await first.close();
-    expect((await second.acquire()).position).toBe(1);
-  });
-
-  test('being refused takes nothing from the owner', async () => {
-    const first = directory.open();
-    await fill(first, 1);
-    expect(await refusal(directory.open())).toMatchObject({ code: 'STORE_LOCKED' });
-    const child = new TalkingChild(process.execPath, [program.path, directory.dir]);
-    expect(await child.line('failed')).toContain('STORE_LOCKED');
-    await child.ended();
-    await first.checkpoint(1, 1);
-  });
-
-  test('a note about the owner that is stale or damaged refuses nobody', async () => {
-    await directory.open().close();
-    mkdirSync(directory.dir);
-    writeFileSync(join(directory.dir, 'owner.json'), '{"pid":');
-    const store = directory.open();
-    await store.acquire();
-    const note = readFileSync(join(directory.dir, 'owner.json'), 'utf8');
-    expect(JSON.parse(note)).toMatchObject({ pid: process.pid });
-    await store.close();
-    expect(existsSync(join(directory.dir, 'owner.json'))).toBe(false);
-  });
-});
 
 describe('a write-ahead log that was left by a killed process', () => {
   let program: ReturnType<typeof buildStoreProgram>;

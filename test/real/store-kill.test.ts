@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildStoreProgram } from '../support/store-build.ts';
 import { TalkingChild } from '../support/store-child.ts';
@@ -46,6 +48,33 @@ async function killAgainAndAgain(rounds: number): Promise<number> {
     await directory.destroy();
   }
 }
+
+const canTrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0;
+if (!canTrace) console.warn('SKIPPED: the order of syncs and acknowledgements (no strace here)');
+
+test.skipIf(!canTrace)('acknowledged means synced: no word before the log is on disk', async () => {
+  const directory = new StoreDirectory();
+  const trace = join(directory.root, 'trace');
+  const calls = 'trace=pwrite64,fsync,fdatasync,write';
+  const own = [process.execPath, program.path, directory.dir, '30'];
+  const child = new TalkingChild('strace', ['-f', '-y', '-o', trace, '-e', calls, ...own]);
+  try {
+    await child.ended();
+    expect(child.last('ack')).toBe(30);
+    let [acknowledged, unsynced, syncs] = [0, 0, 0];
+    for (const line of readFileSync(trace, 'utf8').split('\n')) {
+      if (/ pwrite64\(\d+<[^>]*-wal>/.test(line)) unsynced++;
+      if (/ f(data)?sync\(\d+<[^>]*-wal>\) += 0/.test(line)) [unsynced, syncs] = [0, syncs + 1];
+      if (!/ write\(1<[^>]*>, "ack /.test(line)) continue;
+      acknowledged++;
+      expect([acknowledged, unsynced, syncs > 0]).toEqual([acknowledged, 0, true]);
+      syncs = 0;
+    }
+    expect(acknowledged).toBe(30);
+  } finally {
+    await directory.destroy();
+  }
+});
 
 test(
   'acknowledged means on disk: SIGKILL at 50 random moments loses and doubles nothing',

@@ -188,6 +188,7 @@ export class Births {
 
 /** Equal inputs have equal hashes, whatever the order of their keys. */
 export function hashInput(input: Json | undefined): string {
+  if (input === undefined || input === null) return 'null';
   const text = JSON.stringify(input ?? null, (_key, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -205,7 +205,8 @@ export class StepCases {
     if (waiting === undefined) return;
     held.delete(procedure.number);
     group.onUndo(() => held.set(procedure.number, waiting));
-    for (const envelope of waiting) queue.push({ ...envelope, origin: group.serial });
+    // Before what waits already: that was sent later.
+    queue.unshift(waiting.map((envelope) => ({ ...envelope, origin: group.serial })));
   }
 
   /**
