@@ -5,7 +5,7 @@
  * the main loop; and what a checkpoint costs the commits that go on meanwhile.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RecordKind, readGroup, readRecords } from '../src/codec/group.ts';
 import { sqliteStore } from '../src/store/sqlite-store.ts';
@@ -44,6 +44,10 @@ async function openLoad(dir: string): Promise<Load> {
 }
 
 async function disk(): Promise<number> {
+  const [load = 0] = loadavg();
+  say(
+    `${cpus().length} processors, ${load.toFixed(1)} processes waiting or running before the start`,
+  );
   say('bare disk, p50 ms of one write and sync (overwriting: fdatasync, fsync; growing: fsync)');
   let base = 0;
   for (const bytes of [4 * KIB, 64 * KIB, 400 * KIB]) {
@@ -188,7 +192,12 @@ try {
   await appends(syncMs);
   say(`commits while checkpoints run, ${PROCEDURES} procedures`);
   const base = { procedures: PROCEDURES, seconds: seconds * 2 };
-  const paced = { ...base, recordsPerGroup: 50, groupsPerSecond: 200 };
+  const paced = {
+    procedures: PROCEDURES,
+    seconds: seconds * 5,
+    recordsPerGroup: 50,
+    groupsPerSecond: 200,
+  };
   const kept = [
     await checkpoints('paced', paced, 8 * MIB),
     await checkpoints('saturated', { ...base, recordsPerGroup: 256 }, 32 * MIB),

@@ -13,6 +13,11 @@ export type Json =
 /** Keys that change an object's prototype when they are assigned; no record may carry one. */
 const POISONOUS_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** Throws VALUE_NOT_JSON for a name that must not become the key of an object. */
+export function assertSafeKey(key: string, what: string): void {
+  if (POISONOUS_KEYS.has(key)) refuse(what, `'${key}', a key that changes the prototype`);
+}
+
 /** Deepest nesting of a durable value. Deeper values are refused, so that no walk can overflow. */
 const DEPTH_MAX = 100;
 

@@ -50,7 +50,10 @@ export interface HistoryEntries {
 
 export interface Store {
   acquire(): Promise<Reign>;
-  /** Appends one encoded group. Takes ownership of `group`: its buffer may be transferred. */
+  /**
+   * Appends one encoded group. Takes ownership of `group`, also when it is refused: its buffer may
+   * be transferred to another thread and is empty then. Who may have to try again encodes again.
+   */
   append(epoch: number, group: Uint8Array): Promise<void>;
   /** Latest states as of the checkpoint: batches of framed PUT records. */
   states(): AsyncIterable<Uint8Array>;

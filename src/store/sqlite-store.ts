@@ -185,6 +185,10 @@ class SqliteStore implements Store {
   #fail(error: ReeveError): void {
     this.#failed ??= error;
     for (const append of this.#appends.splice(0)) append.reject(this.#failed);
+    // One thread may be waiting for the other that is gone; who asked must not wait for both.
+    if (this.#closing !== undefined) return;
+    this.#writer?.refuse(this.#failed);
+    this.#side?.refuse(this.#failed);
   }
 
   #refusal(): ReeveError | undefined {

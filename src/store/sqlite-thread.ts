@@ -78,6 +78,12 @@ export class StoreThread {
     });
   }
 
+  /** Refuses what has been asked and not answered; answers that still come are dropped. */
+  refuse(error: ReeveError): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+
   /** Asks the thread to close what it holds, and waits for its end. */
   async close(): Promise<void> {
     this.#closing = true;
@@ -109,8 +115,7 @@ export class StoreThread {
     const error = fromFault(fault);
     this.#gone = error;
     if (!this.#closing || this.#waiting.size > 0) this.#listener.failed(error);
-    for (const waiting of this.#waiting.values()) waiting.reject(error);
-    this.#waiting.clear();
+    this.refuse(error);
   }
 }
 

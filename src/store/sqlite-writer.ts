@@ -239,9 +239,9 @@ export class StoreWriter {
 
   #running(): Engine {
     if (this.#failed !== undefined) throw this.#failed;
-    if (this.#engine === undefined)
-      throw new ReeveError('STALE_EPOCH', 'the store is not acquired');
-    return this.#engine;
+    const engine = this.#engine;
+    if (engine !== undefined) return engine;
+    throw new ReeveError('STALE_EPOCH', 'the store is not acquired');
   }
 
   #answer(id: number, work: () => AnswerValue): void {

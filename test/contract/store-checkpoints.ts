@@ -44,19 +44,23 @@ export function loading(current: Current, reopen: Reopen): void {
     });
 
     test('a checkpoint waits while states or groups are being read', async () => {
-      const { epoch } = await fill(current(), 20);
+      const { epoch } = await current().acquire();
+      const large = (n: number): Word => ({ put: `k/${n}`, value: `"${'x'.repeat(60_000)}"` });
+      for (let n = 1; n <= 40; n++) {
+        await current().append(epoch, encodeGroup(n, epoch, [large(n)]));
+      }
       const seen: number[] = [];
       let folding: Promise<void> | undefined;
       for await (const group of current().groups()) {
         seen.push(readGroupHeader(group).position);
-        folding ??= current().checkpoint(epoch, 20);
+        folding ??= current().checkpoint(epoch, 40);
         // Time enough for a checkpoint that does not wait.
-        const position = 20 + seen.length;
-        await current().append(epoch, encodeGroup(position, epoch, [put(position)]));
+        const position = 40 + seen.length;
+        await current().append(epoch, encodeGroup(position, epoch, [large(position)]));
       }
       await folding;
-      expect(seen).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
-      expect((await loadStates(current())).size).toBe(40);
+      expect(seen).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
+      expect((await loadStates(current())).size).toBe(80);
     });
 
     test('a reader that stops early holds nothing back', async () => {

@@ -16,5 +16,5 @@ storeContract(
       destroy: () => directory.destroy(),
     };
   },
-  { exclusive: true, runs: 12 },
+  { exclusive: true, runs: 8 },
 );

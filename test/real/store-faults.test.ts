@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ReeveError } from '../../src/model/errors.ts';
 import type { Store } from '../../src/store/port.ts';
 import { StoreThread } from '../../src/store/sqlite-thread.ts';
 import type { StoreProgram } from '../../src/store/sqlite-thread.ts';
@@ -239,4 +240,26 @@ test('a store thread that ends unexpectedly is STORE_OUTCOME_UNKNOWN', async () 
   const late = failure(thread.ask((id) => ({ op: 'acquire', id })));
   expect(await late).toMatchObject({ code: 'STORE_OUTCOME_UNKNOWN' });
   await thread.close();
+});
+
+test('a thread that is not waited for any more is refused at once, and still closes', async () => {
+  const directory = new StoreDirectory();
+  const heard: unknown[] = [];
+  const thread = new StoreThread(
+    'sqlite-worker',
+    { settings: sqliteSettings({ dir: directory.dir }) },
+    {
+      appended: () => heard.push('appended'),
+      appendRefused: (error) => heard.push(error),
+      failed: (error) => heard.push(error),
+    },
+  );
+  const asked = failure(thread.ask((id) => ({ op: 'acquire', id })));
+  thread.refuse(new ReeveError('STORE_OUTCOME_UNKNOWN', 'the other thread ended'));
+  expect(await asked).toMatchObject({ code: 'STORE_OUTCOME_UNKNOWN' });
+  await thread.close();
+  expect(heard).toEqual([]);
+  // It had been acquired, and what it held is free again.
+  expect((await directory.open().acquire()).epoch).toBe(2);
+  await directory.destroy();
 });

@@ -83,6 +83,20 @@ describe('who holds a store', () => {
     await first.checkpoint(1, 1);
   });
 
+  test('L8 when its lock was removed by hand, the next owner fences the first one', async () => {
+    const first = directory.open();
+    await fill(first, 1);
+    rmSync(join(directory.dir, 'LOCK'));
+    const child = new TalkingChild(process.execPath, [program.path, directory.dir, '0']);
+    await child.line('closed');
+    const stale = { code: 'STALE_EPOCH' };
+    const append = first.append(1, encodeGroup(2, 1, []));
+    await expect(append).rejects.toMatchObject(stale);
+    await expect(first.checkpoint(1, 1)).rejects.toMatchObject(stale);
+    await first.close();
+    expect(await directory.open().acquire()).toMatchObject({ epoch: 3, position: 1 });
+  });
+
   test('a note about the owner that is stale or damaged refuses nobody', async () => {
     await directory.open().close();
     mkdirSync(directory.dir);

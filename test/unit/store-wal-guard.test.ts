@@ -107,7 +107,11 @@ describe('a log that is whole or torn is no damage', () => {
   });
 
   test('whatever a power cut leaves of what was not synced is a torn tail', () => {
-    const fate = fc.constantFrom('kept' as const, 'zero' as const, 'noise' as const);
+    // Mostly kept, so that whole frames stand behind a broken one.
+    const fate = fc.oneof(
+      { weight: 20, arbitrary: fc.constant('kept' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('zero' as const, 'noise' as const) },
+    );
     fc.assert(
       fc.property(
         fc.nat({ max: written.length - 1 }),

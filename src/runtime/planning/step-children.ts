@@ -7,6 +7,7 @@
  */
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import { ReeveError } from '../../model/errors.ts';
+import { assertSafeKey } from '../../model/json.ts';
 import { ChildRef } from '../population/child-ref.ts';
 import { encodeValue, type ActorAddress } from '../interpreter/actor-refs.ts';
 import type { CreatedActor, ResolvedAction } from '../interpreter/internals.ts';
@@ -131,6 +132,7 @@ export class StepChildren implements ChildPlan {
   }
 
   #add(id: string, src: string, logic: ChildLogic, actor: CreatedActor): StoredChild {
+    assertSafeKey(id, 'the id of a child');
     const given = actor.options.input;
     const input =
       given === undefined
